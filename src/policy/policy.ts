@@ -7,20 +7,8 @@ import type { PolicyTable } from './policy-file.ts';
 import { lackOf } from './token-claims.ts';
 import { type CreateCounter, WriteCount } from './write-count.ts';
 
-/** The policy rejects a call. Nothing of it was sent. */
-export class PolicyRejection extends UpstreamError {
-  readonly operation: OperationName;
-
-  constructor(
-    code: 'FORBIDDEN' | 'OPERATION_STOPPED' | 'RATE_LIMITED',
-    operation: OperationName,
-    message: string,
-    retryAfterMs?: number,
-  ) {
-    super(code, { fault: 'policy', message, retryAfterMs });
-    this.operation = operation;
-  }
-}
+/** Of all rejections. They are no calls of the service, so nothing was sent. */
+const fault = 'policy';
 
 type Subject = Pick<RequestScope, 'token' | 'caller'>;
 
@@ -46,24 +34,26 @@ export class Policy implements CallPolicy {
   }
 
   /**
-   * Checks a call. Throws a PolicyRejection: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to
-   * be called right before it is sent: the policy may have changed while the call waited.
+   * Checks a call. Throws an UpstreamError: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to be
+   * called right before it is sent: the policy may have changed while the call waited.
    */
   check(operation: OperationName, subject: Subject): () => void {
     const rules = this.#rules;
     if (rules) {
       const { claims, stopped } = rules[operation];
       const lack = lackOf(subject.token, claims);
-      const required = `The policy requires that ${lack}. Nothing was sent.`;
-      if (lack !== undefined) throw new PolicyRejection('FORBIDDEN', operation, required);
-      if (stopped !== null) throw new PolicyRejection('OPERATION_STOPPED', operation, stopped);
+      const message = `The policy requires that ${lack}. Nothing was sent.`;
+      if (lack !== undefined) throw new UpstreamError('FORBIDDEN', { fault, message });
+      if (stopped !== null) {
+        throw new UpstreamError('OPERATION_STOPPED', { fault, message: stopped });
+      }
     }
     return () => {
       if (this.#rules !== rules) this.check(operation, subject);
     };
   }
 
-  /** Counts a write that is about to be sent. Rejects with a PolicyRejection: `RATE_LIMITED`. Undefined without a limit. */
+  /** Counts a write that is about to be sent. Rejects with an UpstreamError: `RATE_LIMITED`. Undefined without a limit. */
   count(operation: OperationName, { caller }: Subject): Promise<void> | undefined {
     const limit = this.#rules?.[operation].limit;
     if (!limit) return undefined;
@@ -71,7 +61,7 @@ export class Policy implements CallPolicy {
     return this.#count.count(`${name} ${caller.admissionKey}`).then(({ writes, endsInMs }) => {
       if (writes <= writesPerMinute) return;
       const message = `At most ${writesPerMinute} writes a minute are allowed by the rule "${name}". Nothing was sent.`;
-      throw new PolicyRejection('RATE_LIMITED', operation, message, endsInMs);
+      throw new UpstreamError('RATE_LIMITED', { fault, message, retryAfterMs: endsInMs });
     });
   }
 }

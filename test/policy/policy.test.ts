@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { Policy, PolicyRejection } from '../../src/policy/policy.ts';
-import { readPolicy } from '../../src/policy/policy-file.ts';
 import { read, writes } from '../../testkit/graphql-operation.ts';
-import { scopeOf } from '../support/upstream-call.ts';
 import { startWithPolicy } from './policy-stack.ts';
 
 const mutationOf = (field = '') => `mutation { result: ${field} }`;
@@ -219,19 +216,6 @@ test('a changed policy counts for cached tokens and is logged with its hash; an 
   const { sha256 } = await replace(open);
   expect(sha256).toBe(hash('sha256', open));
   expect(await resultOf(save, {}, authorization)).toBe('ApproversSaved');
-});
-
-test('a rejection names its operation, and says that nothing was sent', () => {
-  const table = readPolicy(
-    '{ "operations": { "workflowAction.RESTART": { "stopped": "Stop." } } }',
-  );
-  if ('faults' in table) throw new Error(table.faults.join());
-  const policy = new Policy(table, { warn() {} });
-  const check = () => policy.check('restartWorkflow2', scopeOf());
-  const details = { code: 'OPERATION_STOPPED', operation: 'restartWorkflow2', sent: 'no' };
-  expect(check).toThrow(PolicyRejection);
-  expect(check).toThrow(expect.objectContaining(details));
-  expect(() => policy.check('upgradeToHQ', scopeOf())()).not.toThrow();
 });
 
 test('a rejection is an outcome of the field in metrics and log, and no call of the service', async () => {
