@@ -15,8 +15,6 @@ type FileTarget = { name: string; sha256: string; bytes: number };
 
 /** The characters of all identifiers that are kept: about 3,000 of usual length. */
 const MAX_CHARACTERS = 65_536;
-/** Characters of base64 that are decoded at once, so that a long file is not copied as a whole. */
-const CHUNK = 65_536;
 
 type Collect = (value: unknown, found: Collected) => void;
 type Collected = Targets & { characters: number };
@@ -75,12 +73,6 @@ function addIdentifier(name: string, value: unknown, found: Collected): void {
 
 /** The SHA-256 and the length of a content in base64. */
 function digestOf(content: string): { sha256: string; bytes: number } {
-  const sha256 = createHash('sha256');
-  let bytes = 0;
-  for (let start = 0; start < content.length; start += CHUNK) {
-    const chunk = Buffer.from(content.slice(start, start + CHUNK), 'base64');
-    sha256.update(chunk);
-    bytes += chunk.length;
-  }
-  return { sha256: sha256.digest('hex'), bytes };
+  const sha256 = createHash('sha256').update(content, 'base64').digest('hex');
+  return { sha256, bytes: Buffer.byteLength(content, 'base64') };
 }
