@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputFaults } from '../errors/input-fault.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers, WorkflowCsvInput } from '../generated/resolvers.ts';
 import {
   isWorkflowCsvOption,
@@ -62,11 +62,10 @@ function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
 function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
   if (option == null) return {};
   if (name !== undefined) return { [name]: option };
-  const faults = new InputFaults();
-  const problem = 'cannot be sent: the name of its query parameter is not configured';
-  faults.add(['input', 'option'], `"input.option" ${problem}.`);
-  faults.throwIfAny();
-  return {};
+  const message =
+    '"input.option" cannot be sent: the name of its query parameter is not configured.';
+  const faults = [{ path: ['input', 'option'], message }];
+  throw new GatewayError('BAD_USER_INPUT', message, { faults });
 }
 
 export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
