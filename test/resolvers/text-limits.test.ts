@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
 import { json } from '../../testkit/service.ts';
-import { given } from '../support/argument-literals.ts';
+import { given, rootFields } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
@@ -50,14 +50,6 @@ function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], p
   });
 }
 
-const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
-  Object.values(root?.getFields() ?? {}),
-);
-const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
-  Object.values(root?.getFields() ?? {})
-    .filter(({ name }) => !name.startsWith('_'))
-    .map(({ name, args }) => ({ name, args, keyword: `${root}`.toLowerCase() })),
-);
 const cases = rootFields.flatMap(({ name, args, keyword }) =>
   longTextsOf(args, []).map(({ path, literal }) => {
     const query = `${keyword} { ${name}(${literal}) { __typename } }`;
@@ -79,7 +71,7 @@ test('the description of a text says its limit, and no text is longer than a bod
   for (const type of Object.values(schema.getTypeMap())) {
     if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) check(field);
   }
-  for (const { args } of fields) for (const arg of args) check(arg);
+  for (const { args } of rootFields) for (const arg of args) check(arg);
   expect(described).toBeGreaterThanOrEqual(5);
 
   function check(input: GraphQLArgument | GraphQLInputField) {

@@ -9,6 +9,7 @@ import {
   isListType,
   isRequiredInputField,
 } from 'graphql';
+import { schema } from '../../src/graphql/schema.ts';
 
 /** What a literal has: this literal as each text, and all fields, or only those that are required. */
 type Options = { text: string; isFull: boolean };
@@ -29,3 +30,10 @@ export function given(inputs: readonly Input[], options: Options): string {
   const kept = inputs.filter((input) => options.isFull || isRequiredInputField(input));
   return kept.map(({ name, type }) => `${name}: ${literalOf(type, options)}`).join(', ');
 }
+
+/** The fields of the schema's root types, without those that federation adds. */
+export const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+  Object.values(root?.getFields() ?? {})
+    .filter(({ name }) => !name.startsWith('_'))
+    .map(({ name, args }) => ({ name, args, keyword: `${root}`.toLowerCase() })),
+);
