@@ -18,6 +18,8 @@ import { startHeldStack, startStack } from '../support/stack.ts';
 import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1', 'idempotency-key-age': '0' };
+const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
+const upload = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
 
 /** The variables for a record in a new file, and a function that reads its lines. */
 async function auditFile(variables: Record<string, string> = {}) {
@@ -122,11 +124,9 @@ test('identifiers and files are named, and nothing else of a request is in the r
     name: 'Ada Lovelace',
     workflowName: 'the workflow',
   };
-  const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
   const approvers = [approver, { approverId: '8', name: 'Grace Hopper' }, { workflowId: null }];
   await gateway.graphql(save, { approvers });
   const csv = 'account;amount\nNL02RABO0123456789;1299.95\n';
-  const upload = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
   const input = { fileName: 'march.csv', csv, invoiceId: '48213', message: 'the message' };
   await gateway.graphql(upload, { input }, key);
 
@@ -158,7 +158,6 @@ test('of thousands of identifiers, so many are named that the line is written, a
   const { gateway, lines } = await startAudited();
   const id = '7'.repeat(1000);
   const approvers = Array.from({ length: 100 }, () => ({ approverId: id }));
-  const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
   await gateway.graphql(save, { approvers });
   expect(lines()).toHaveLength(2);
   expect(lines()[0]).toMatchObject({ omittedIds: 35 });
@@ -168,7 +167,6 @@ test('of thousands of identifiers, so many are named that the line is written, a
 test('a long file is hashed as the bytes that the service gets', async () => {
   const { gateway, lines } = await startAudited();
   const content = Buffer.from(Array.from({ length: 100_001 }, (_, n) => n % 251));
-  const upload = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
   const input = { fileName: 'a.csv', contentBase64: content.toString('base64') };
   await gateway.graphql(upload, { input });
   const sha256 = createHash('sha256').update(content).digest('hex');
@@ -233,7 +231,6 @@ test('the response name is the one for which the key counts, also where a router
 test('a text of a client cannot end a line for a reader that knows other line ends than "\\n"', async () => {
   const { gateway, path, lines } = await startAudited();
   const fileName = 'a\u2028b\u2029c\u0085d\r\ne.csv';
-  const upload = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
   await gateway.graphql(upload, { input: { fileName, csv: 'a' } });
   expect(lines()).toMatchObject([{ files: [{ name: fileName }] }, { files: [{ name: fileName }] }]);
   expect(readFileSync(path, 'utf8')).toMatch(/^(?:[ -~]+\n){2}$/);
