@@ -201,13 +201,6 @@ test('a list that arrives after its time is not kept', async () => {
   expect(readCache.borrowed).toBe(0);
 });
 
-test('a list is kept for its token and its query only', async () => {
-  const { read, sent } = await startKeeping();
-  const reads = [() => read(), () => read('south'), () => read('north', scopeOf('other'))];
-  expect(await sent(...reads)).toBe(3);
-  expect(await sent(...reads)).toBe(0);
-});
-
 test.each<[string, Reply]>([
   ['an error', reply(500)],
   ['a problem', json({ service_status: { status: 1 }, list: codes.list })],
