@@ -17,22 +17,22 @@ export type Reply = (response: ServerResponse, received: Received) => unknown;
 /** A request that a test can respond to, with success, if the connection is still open. */
 type Held = Received & { response: ServerResponse; respond(): void };
 
-/** Starts a stub of the REST service. Its reply may be replaced at any time. */
+/** Starts a stub of the REST service. */
 export async function startStub(reply: Reply) {
   const { server, origin } = await startHttpServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
     const body = await text(request).catch(() => undefined);
     if (body === undefined) return; // The connection closed first.
-    await service.reply(response, { method, url, headers, body });
+    await reply(response, { method, url, headers, body });
   });
-  const service = { url: `${origin}/`, server, reply };
-  return service;
+  return { url: `${origin}/`, server };
 }
 
 /** Starts a stub that records each request before it replies. Without a reply, it responds when the test says so. */
 export async function startService(reply: Reply = () => {}) {
   const received: Held[] = [];
   const changes = new EventEmitter();
+  let current = reply;
   let open = 0;
   let most = 0;
   const record = (response: ServerResponse, request: Received) => {
@@ -50,11 +50,15 @@ export async function startService(reply: Reply = () => {}) {
   };
   const service = await startStub((response, request) => {
     record(response, request);
-    return reply(response, request);
+    return current(response, request);
   });
 
   return {
     ...service,
+    /** Replaces the reply. */
+    respondWith(next: Reply): void {
+      current = next;
+    },
     /** Every request so far, in order of arrival. */
     received,
     /** The largest number of requests that were open at the same time. */

@@ -6,11 +6,10 @@ import { eventually } from '../../testkit/eventually.ts';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { read } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
-import { json, type Reply, reply } from '../../testkit/service.ts';
+import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { startCollector } from '../support/collector.ts';
 import { exchange } from '../support/raw-request.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
-import { startChangingService } from '../support/stack.ts';
 
 /** Part of all that the service sends. */
 const serviceCanary = 'canary-of-the-service';
@@ -85,8 +84,8 @@ const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: client
 /** Starts a gateway in its own process, and collects everything that it sends and writes. */
 async function start() {
   const collector = await startCollector();
-  const keys = await startChangingService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
-  const service = await startChangingService(success);
+  const keys = await startService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
+  const service = await startService(success);
   const gateway = await startGatewayProcess(service, {
     UPSTREAM_TIMEOUT_MS: '2500',
     UPSTREAM_MAX_RESPONSE_BYTES: '100000',

@@ -4,7 +4,6 @@ import { freePort } from '../../testkit/port.ts';
 import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
 import { createSigningKey } from '../support/signing-key.ts';
-import { startChangingService } from '../support/stack.ts';
 import { stopClock } from '../support/stopped-clock.ts';
 
 /** Node's own global object. */
@@ -17,7 +16,7 @@ const advance = stopClock();
 const nextSecond = () => advance(1000);
 
 async function startKeyServer(first: Reply = json({ keys: [old.jwk] })) {
-  const server = await startChangingService(first);
+  const server = await startService(first);
   const address = `${server.url}keys`;
   return { ...server, url: new URL(`${address}?secret=1`), address };
 }

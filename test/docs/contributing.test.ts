@@ -8,9 +8,8 @@ import { environmentFor } from '../../testkit/environment.ts';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { outcomeFields } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
-import { json, type Reply, reply } from '../../testkit/service.ts';
+import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
-import { startChangingService } from '../support/stack.ts';
 
 /*
  * A gateway with the operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of
@@ -121,12 +120,12 @@ async function run(folder: string, tool: string, ...args: string[]): Promise<str
 }
 
 let folder: string;
-let service: Awaited<ReturnType<typeof startChangingService>>;
+let service: Awaited<ReturnType<typeof startService>>;
 let gateway: Awaited<ReturnType<typeof startGatewayProcess>>;
 
 beforeAll(async () => {
   folder = await followExample();
-  service = await startChangingService(saved);
+  service = await startService(saved);
   const variables = {
     UPSTREAM_VENDORS_BASE_URL: `${service.url}vendors`,
     UPSTREAM_VERSIONS: 'getCostCenters2',

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { read as readQuery } from '../../../testkit/graphql-operation.ts';
 import { metric } from '../../../testkit/metric.ts';
-import { type Reply, reply, success } from '../../../testkit/service.ts';
-import { startChangingService, startStack } from '../../support/stack.ts';
+import { type Reply, reply, startService, success } from '../../../testkit/service.ts';
+import { startStack } from '../../support/stack.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { retryable, startOutcomes } from '../../support/upstream-call.ts';
 
@@ -18,7 +18,7 @@ const failed = 'UPSTREAM_FAILED';
 
 /** Starts calls to a service whose reply can be changed. */
 async function start(first: Reply = fault, timeoutMs = 5000) {
-  const { url, received, respondWith } = await startChangingService(first);
+  const { url, received, respondWith } = await startService(first);
   const { calls, read, write } = startOutcomes(url, { timeoutMs });
   return {
     read,
