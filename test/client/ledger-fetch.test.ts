@@ -60,9 +60,6 @@ function listen() {
   return { progress, onProgress: (event: Progress) => progress.push(event) };
 }
 
-/** The package runs outside of the realm of the tests. */
-const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
-
 describe('a write', () => {
   test.each<[string, Reply]>([
     ['is cut', cut],
@@ -234,7 +231,7 @@ describe('a token', () => {
 
 describe('a double click', () => {
   // Only a page has clicks.
-  beforeEach(() => replace(realm, 'document', {}));
+  beforeEach(() => replace(native, 'document', {}));
 
   const ofAda = { token: () => tokenOf('ada') };
 
@@ -347,7 +344,7 @@ describe('a double click', () => {
   });
 
   test('has none on a server, which sends the writes of many people with one token', async () => {
-    Reflect.deleteProperty(realm, 'document');
+    Reflect.deleteProperty(native, 'document');
     const { origin, keys } = await start([saved]);
     const write = createSave(origin, ofAda);
     expect(await Promise.all([write(), write()])).toEqual([kept, kept]);
@@ -358,7 +355,7 @@ describe('a double click', () => {
   test('of an impatient user ends after the last click', async () => {
     const { origin, requests } = await start([saved]);
     let now = performance.now();
-    replace(realm.performance, 'now', () => now);
+    replace(native.performance, 'now', () => now);
     const click = createSave(origin);
     for (let clicks = 0; clicks < 5; clicks += 1) {
       expect(await click()).toEqual(kept);
@@ -584,7 +581,7 @@ test('a repeat whose token takes long has an age, for a copy of the first may st
   const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
   const { origin, requests, ages } = await start([busy, saved]);
   let now = performance.now();
-  replace(realm.performance, 'now', () => now);
+  replace(native.performance, 'now', () => now);
   const token = () => {
     if (requests.length > 0) now += 40_000;
     return tokenOf('ada');
@@ -604,8 +601,8 @@ test.each([
   const { origin, ages, kinds } = await start([fieldError('BAD_USER_INPUT')]);
   const request = withIntent(init(), newIntent());
   await save(origin, {}, request);
-  const now = realm.performance.now.bind(realm.performance);
-  replace(realm.performance, 'now', () => now() + laterMs);
+  const now = native.performance.now.bind(native.performance);
+  replace(native.performance, 'now', () => now() + laterMs);
   expect(await save(origin, {}, request)).toEqual(errorOf('BAD_USER_INPUT'));
   expect(ages()).toEqual(['0', expect.stringMatching(age)]);
   expect(kinds()).toEqual(['mutation', 'mutation']);
@@ -669,9 +666,9 @@ describe('the device', () => {
   function goOffline(): () => void {
     const state = { onLine: false };
     const events = new EventTarget();
-    replace(realm, 'navigator', state);
-    replace(realm, 'addEventListener', events.addEventListener.bind(events));
-    replace(realm, 'removeEventListener', events.removeEventListener.bind(events));
+    replace(native, 'navigator', state);
+    replace(native, 'addEventListener', events.addEventListener.bind(events));
+    replace(native, 'removeEventListener', events.removeEventListener.bind(events));
     return () => {
       state.onLine = true;
       events.dispatchEvent(new Event('online'));
@@ -707,10 +704,10 @@ describe('the device', () => {
   });
 
   test('has no AbortSignal.any and no crypto', async () => {
-    replace(realm.AbortSignal, 'any', undefined);
-    replace(realm, 'crypto', undefined);
+    replace(native.AbortSignal, 'any', undefined);
+    replace(native, 'crypto', undefined);
     const { origin } = await start([cut, saved]);
-    const { signal } = new realm.AbortController();
+    const { signal } = new native.AbortController();
     expect(await save(origin, {}, { ...init(), signal })).toEqual(kept);
   });
 
@@ -719,7 +716,7 @@ describe('the device', () => {
     ['a day behind', -86_400_000],
   ])('has a clock that is %s: an age is a duration', async (_, aheadMs) => {
     const { now } = Date;
-    replace(realm.Date, 'now', () => now() + aheadMs);
+    replace(native.Date, 'now', () => now() + aheadMs);
     const { origin, ages } = await start([cut, saved]);
     expect(await save(origin)).toEqual(kept);
     const age = Number(ages()[1]);
@@ -730,11 +727,11 @@ describe('the device', () => {
   test('has a clock that is set back in mid-write: the time of the page counts', async () => {
     const { origin, ages } = await start([cut, saved]);
     const { now } = Date;
-    const { performance } = realm;
+    const { performance } = native;
     const monotonic = performance.now.bind(performance);
     const onProgress = () => {
       // 300 s later, after it was set back by 290 s.
-      replace(realm.Date, 'now', () => now() + 10_000);
+      replace(native.Date, 'now', () => now() + 10_000);
       replace(performance, 'now', () => monotonic() + 300_000);
     };
     expect(await save(origin, { onProgress, patienceMs: 1e6 })).toEqual(kept);
@@ -745,7 +742,7 @@ describe('the device', () => {
     const setItem = () => {
       throw new Error('QuotaExceededError');
     };
-    replace(realm, 'sessionStorage', { getItem: () => null, setItem });
+    replace(native, 'sessionStorage', { getItem: () => null, setItem });
     const { origin } = await start([saved]);
     const intent = newIntent();
     expect(await save(origin, {}, withIntent(init(), intent))).toEqual(kept);
@@ -754,7 +751,7 @@ describe('the device', () => {
   });
 
   test('has no AbortController: it says so when the fetch is created', () => {
-    replace(realm, 'AbortController', undefined);
+    replace(native, 'AbortController', undefined);
     expect(() => createLedgerFetch()).toThrow('createLedgerFetch needs AbortController.');
   });
 });

@@ -129,6 +129,16 @@ export function createSave(url: string, options: LedgerFetchOptions = {}) {
 export const save = (url: string, options?: LedgerFetchOptions, request?: RequestInit) =>
   createSave(url, options)(request);
 
+/** A storage of a tab. */
+export function createStorage(items = new Map<string, string>()) {
+  return {
+    items,
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, text: string) => void items.set(name, text),
+    removeItem: (name: string) => void items.delete(name),
+  };
+}
+
 /** Replaces a property until the test ends. */
 export function replace(object: object, name: string, value: unknown): void {
   const own = Object.getOwnPropertyDescriptor(object, name);

@@ -9,12 +9,12 @@ import { times } from '../../packages/client/src/times.ts';
 import { until } from '../../testkit/eventually.ts';
 import { replace } from './stub-gateway.ts';
 
+/** Where the package runs. */
+declare const native: typeof globalThis;
+
 // A test gateway shortens the times of the package, which other test files use, too.
 const before = { ...times };
 afterAll(() => void Object.assign(times, before));
-
-/** The package runs outside of the realm of the tests. */
-const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
 
 type Saved = { readonly __typename: 'Saved' };
 const url = 'http://localhost/graphql';
@@ -80,7 +80,7 @@ test('the answer to the question for a write has the fields of that write, and a
 
 test('a gateway removes what the package has stored in earlier tests, and keeps what the app has', async () => {
   const stored = new Map([['theme', 'dark']]);
-  replace(realm, 'sessionStorage', {
+  replace(native, 'sessionStorage', {
     get length() {
       return stored.size;
     },
@@ -98,7 +98,7 @@ test('a gateway removes what the package has stored in earlier tests, and keeps 
 });
 
 test('a click is not the second one of a double click in an earlier test', async () => {
-  replace(realm, 'document', {}); // Only a page has clicks.
+  replace(native, 'document', {}); // Only a page has clicks.
   let gateway = startGateway();
   const button = createButton(() => gateway.fetch);
   for (let count = 0; count < 2; count += 1) {
@@ -110,13 +110,13 @@ test('a click is not the second one of a double click in an earlier test', async
 });
 
 test('the page hears that the device is offline and online again, and then goes on', async () => {
-  const events = new realm.EventTarget();
+  const events = new native.EventTarget();
   const heard: string[] = [];
   for (const type of ['offline', 'online']) {
     events.addEventListener(type, () => void heard.push(type));
   }
   for (const name of ['addEventListener', 'removeEventListener', 'dispatchEvent'] as const) {
-    replace(realm, name, events[name].bind(events));
+    replace(native, name, events[name].bind(events));
   }
   startGateway();
   const gateway = startGateway('offline', { patienceMs: 20_000 });

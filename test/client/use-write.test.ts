@@ -5,7 +5,14 @@ import { renderToString } from 'react-dom/server';
 import { createLedgerFetch } from '../../packages/client/src/index.ts';
 import { useWrite } from '../../packages/client/src/react.ts';
 import { until } from '../../testkit/eventually.ts';
-import { type Data, replace, startStubGateway, tokenOf, unknown } from './stub-gateway.ts';
+import {
+  createStorage,
+  type Data,
+  replace,
+  startStubGateway,
+  tokenOf,
+  unknown,
+} from './stub-gateway.ts';
 
 /** Where React runs. */
 declare const native: typeof globalThis;
@@ -22,13 +29,7 @@ type Row = { readonly name: string; readonly text: string; readonly url?: string
 /** Opens a page with a row of a table, whose button is a write. Its outcome stays orphaned. */
 async function openPage() {
   const { origin, requests } = await startStubGateway([unknown('ORPHANED')]);
-  const items = new Map<string, string>();
-  const storage = {
-    getItem: (item: string) => items.get(item) ?? null,
-    setItem: (item: string, text: string) => void items.set(item, text),
-    removeItem: (item: string) => void items.delete(item),
-  };
-  const ledger = { token: () => tokenOf('ada'), storage };
+  const ledger = { token: () => tokenOf('ada'), storage: createStorage() };
   const ledgerFetch = createLedgerFetch(ledger);
   const phases: string[] = [];
   let button: { submit(): void } | undefined;

@@ -10,6 +10,7 @@ import {
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { until } from '../../testkit/eventually.ts';
 import {
+  createStorage,
   cut,
   type Data,
   executed,
@@ -35,15 +36,6 @@ type Options = Partial<WriteOptions<'save', Data['save'], unknown>> & {
   /** The client of the page. By default, each button has one of its own. */
   readonly ledgerFetch?: typeof fetch;
 };
-
-function createStorage(items = new Map<string, string>()) {
-  return {
-    items,
-    getItem: (name: string) => items.get(name) ?? null,
-    setItem: (name: string, text: string) => void items.set(name, text),
-    removeItem: (name: string) => void items.delete(name),
-  };
-}
 
 /** Collects the errors that the package reports, until the test ends. */
 function collectReports(): unknown[] {
