@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { hasExited } from '../stress/process.ts';
+import { hasExited } from '../testkit/child-process.ts';
 import type { Image } from './build-image.ts';
 
 export type Container = {

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { baseUrls } from '../dev/base-urls.ts';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
+import { endProcess, hasExited } from '../testkit/child-process.ts';
 import { closeAfterTest, closeAll } from '../testkit/cleanup.ts';
 import { sumOf } from '../testkit/metric.ts';
 import { freePort } from '../testkit/port.ts';
 import { type Reply, startStub } from '../testkit/service.ts';
 import { get } from './client.ts';
 import { createContainer } from './container.ts';
-import { hasExited, kill, startChild } from './process.ts';
+import { startChild } from './process.ts';
 
 /** A claim of the gateway, what was measured, and whether the claim holds. */
 export type Row = { claim: string; measured: string; holds: boolean };
@@ -44,6 +45,7 @@ const main = new URL('../src/main.ts', import.meta.url).pathname;
 export async function withHarness<Result>(
   run: (harness: Harness) => Promise<Result>,
 ): Promise<Result> {
+  process.setMaxListeners(0); // Each process that is started adds one.
   try {
     const issuer = await startIssuer();
     closeAfterTest(() => issuer.close());
@@ -112,7 +114,7 @@ async function startGateway(
       return code;
     },
     /** Sends SIGKILL, and resolves when the process has ended. */
-    kill: () => kill(child),
+    kill: () => endProcess(child),
   };
 }
 

@@ -1,26 +1,14 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { endProcess } from '../testkit/child-process.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
-
-export function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
-}
 
 /** Starts a process that ends with the scenario, and with this process. */
 export function startChild(command: string, args: string[], options: SpawnOptions): ChildProcess {
   const child = spawn(command, args, options);
   process.once('exit', () => child.kill('SIGKILL'));
-  closeAfterTest(() => kill(child));
+  closeAfterTest(() => endProcess(child));
   return child;
-}
-
-/** Kills a child process and waits until it has exited. */
-export async function kill(child: ChildProcess): Promise<void> {
-  if (hasExited(child)) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
 }
 
 /** The resident memory of a process, in MB; 0 once it has ended. */

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endProcess, hasExited, whenPrinted } from './child-process.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
@@ -32,18 +33,12 @@ export async function startPgBouncer(server: { port: number }) {
   const user = process.getuid?.() === 0 ? ['--user', 'postgres'] : [];
   const child = spawn('pgbouncer', [...user, path], { stdio: ['ignore', 'ignore', 'pipe'] });
   closeAfterTest(async () => {
-    child.kill('SIGKILL');
+    await endProcess(child);
     await rm(folder, { recursive: true, force: true });
   });
-  let output = '';
-  for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
-    output += chunk;
-    if (output.includes('process up')) break;
-  }
-  child.stderr.resume();
-  if (!output.includes('process up')) throw new Error(`PgBouncer did not start: ${output}`);
+  await whenPrinted(child.stderr, 'process up');
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    isRunning: () => child.exitCode === null && child.signalCode === null,
+    isRunning: () => !hasExited(child),
   };
 }

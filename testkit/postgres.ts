@@ -1,10 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { endProcess, hasExited, whenPrinted } from './child-process.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
@@ -18,8 +18,6 @@ const bin = [...folders, ''].find(
 
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
 export const isPostgresInstalled = bin !== undefined;
-
-const READY = 'database system is ready to accept';
 
 /** PostgreSQL does not run as root. */
 const isRoot = process.getuid?.() === 0;
@@ -103,22 +101,14 @@ export async function startPostgres(options: Options = {}) {
   async function startServer() {
     const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)], options.env);
     const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let output = '';
-    for await (const chunk of server.stderr.iterator({ destroyOnReturn: false })) {
-      output += chunk;
-      if (output.includes(READY)) break;
-    }
-    server.stderr.resume();
-    if (!output.includes(READY)) throw new Error(`PostgreSQL did not start: ${output}`);
+    await whenPrinted(server.stderr, 'database system is ready to accept');
     return server;
   }
 
-  async function end(signal: NodeJS.Signals) {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    signalAll('SIGCONT');
-    child.kill(signal);
-    await exited;
+  /** Ends the server at once, without a checkpoint. */
+  async function kill() {
+    if (!hasExited(child)) signalAll('SIGCONT');
+    await endProcess(child, 'SIGQUIT');
   }
 
   /** Sends a signal to the server and its child processes. */
@@ -147,7 +137,7 @@ export async function startPostgres(options: Options = {}) {
   }
 
   const stop = async () => {
-    await end('SIGQUIT');
+    await kill();
     await rm(folder, { recursive: true, force: true });
   };
   closeAfterTest(stop);
@@ -161,10 +151,9 @@ export async function startPostgres(options: Options = {}) {
       await query(`ALTER SYSTEM SET ${name} = '${value}'`);
       await query('SELECT pg_reload_conf()');
     },
-    /** Ends the server at once, without a checkpoint. */
-    kill: () => end('SIGQUIT'),
+    kill,
     async restart(): Promise<void> {
-      await end('SIGQUIT');
+      await kill();
       child = await startServer();
     },
     /** Stops all processes of the server where they are, until `resume`. */

@@ -1,17 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
+import { endProcess, whenPrinted } from './child-process.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
 export const isRedisInstalled =
   spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error === undefined;
-
-const READY = 'Ready to accept connections';
 
 /** Its duplicates share its class, whose many methods take a while to create. */
 const anyClient = createClient();
@@ -49,34 +47,22 @@ async function startServer({ port, args = [], env }: Options) {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, ...env },
     });
-    let output = '';
-    for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-      output += chunk;
-      if (output.includes(READY)) break;
-    }
-    child.stdout.resume();
-    if (!output.includes(READY)) throw new Error(`redis-server did not start: ${output}`);
+    await whenPrinted(child.stdout, 'Ready to accept connections');
     return child;
   };
   let child = await spawnServer();
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
   return {
     port: usedPort,
     url: `redis://127.0.0.1:${usedPort}`,
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** Ends the server at once, and deletes its directory. */
     async stop() {
-      await kill();
+      await endProcess(child);
       await rm(directory, { recursive: true, force: true });
     },
     /** Ends the server at once, and starts it again with what it has on disk. */
     async restart() {
-      await kill();
+      await endProcess(child);
       child = await spawnServer();
     },
     /** Sends one command with a client of its own. */
