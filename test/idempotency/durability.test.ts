@@ -1,12 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { byIteration, type Change, StoreUnavailable } from '../../src/idempotency/store.ts';
-import { claimsOn } from '../../testkit/claims.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { write } from '../../testkit/graphql-operation.ts';
-import { metricIs } from '../../testkit/metric.ts';
 import { json, reply } from '../../testkit/service.ts';
-import { beforeChange, TestStore } from '../../testkit/store.ts';
+import { beforeChange } from '../../testkit/store.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -55,26 +52,6 @@ test('an outcome that the store rejects at first is recorded before the gateway 
   expect(repeated.data).toEqual(data);
   expect(repeated.headers.get('idempotent-replayed')).toBe('true');
   expect(second.service.received).toEqual([]);
-});
-
-test('only the owner of a claim records its outcome', async () => {
-  const { claim, record, find, close } = claimsOn(new TestStore());
-  closeAfterTest(close);
-  await claim('key', 'owner', { ageMs: 0 });
-  await record('key', 'another', 'outcome of another');
-  expect(await find('key')).toBe('in-flight');
-  await record('key', 'owner', 'outcome');
-  expect(await find('key')).toBe('outcome');
-});
-
-test('what rejects a write because the store is unavailable is counted', async () => {
-  const { gateway, service } = await startStack(done, {
-    IDEMPOTENCY_STORE: 'redis://127.0.0.1:1',
-  });
-  expect((await gateway.graphql(write, {}, key)).errors).toHaveLength(1);
-  expect(service.received).toEqual([]);
-  const labels = { result: 'unavailable' };
-  await metricIs(gateway, 'ledger_gateway_idempotency_total', 1, labels);
 });
 
 test('equal work of a later iteration is done again', async () => {

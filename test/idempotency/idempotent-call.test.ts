@@ -197,20 +197,6 @@ test('the outcome is recorded although the client of the first request disconnec
   expect(service.received).toHaveLength(1);
 });
 
-test('each write is logged before it is sent, with a hash of the caller and of the key', async () => {
-  const { service, gateway } = await startHeldStack();
-  const request = gateway.graphql(write, {}, { ...key, 'x-request-id': 'audit-1' });
-  const call = await service.arrived(1);
-
-  const line = gateway.logs.find(({ msg }) => msg === 'sent');
-  expect(line).toMatchObject({ requestId: 'audit-1', operation: 'upgradeToHQ' });
-  expect(line?.caller).toEqual(expect.any(String));
-  expect(line?.claim).toEqual(expect.any(String));
-  expect(gateway.logText()).not.toContain('intent-1');
-  call.respond();
-  await request;
-});
-
 test('a repeat in flight is sent if the first request had no effect', async () => {
   const { service, gateway } = await startHeldStack();
   const first = gateway.graphql(write, {}, key);
@@ -290,6 +276,8 @@ function startWithStore(
     settle: () => createSettle(parts)('intent-1', 0, scope),
     unknownOutcomes: async () =>
       sumOf(await metrics.text(), 'ledger_gateway_unknown_outcomes_total'),
+    counted: async (result: string) =>
+      sumOf(await metrics.text(), 'ledger_gateway_idempotency_total', { result }),
     /** The claim of the other process on the same key. */
     claimByOther: (more = {}) => other.claim(key, 'other', { fingerprint, ...more }),
     releaseByOther: () => other.release(key, 'other'),
@@ -335,13 +323,13 @@ test('settling knows a write in flight here although the store has lost its clai
   expect((await settle()).writes).toMatchObject([{ outcome: { code: 'IN_PROGRESS' } }]);
 });
 
-test('without the store, a write is rejected before sending, and settling too', async () => {
-  const { store, sent, write, settle } = startWithStore();
+test('without the store, a write is rejected before sending, and settling too, which is counted', async () => {
+  const { store, sent, write, settle, counted } = startWithStore();
   store.failure = unreachable;
   for (const use of [write, settle]) {
     await expect(use()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
   }
-  expect(sent).toEqual([]);
+  expect([sent, await counted('unavailable')]).toEqual([[], 2]);
 });
 
 test('a claim whose reply was lost is released, and the write rejected before sending', async () => {

@@ -175,15 +175,6 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect((await find('key')) === outcome).toBe(true);
   });
 
-  test('a key that was released after it was orphaned stays closed, as it was not executed', async () => {
-    const { claim, find, release, settle } = await openClaims();
-    await claim('key', 'a', { leaseMs: -60_000 });
-    expect(await find('key')).toBe('orphaned');
-    await release('key', 'a');
-    expect(await find('key')).toBe('IDEMPOTENCY_KEY_SETTLED');
-    expect(await settle('key', 0)).toEqual({ writes: [], isComplete: true });
-  });
-
   test.each(['before', 'after'])(
     'a claim that arrives at the store after its release is not made, although another one of the key, made %s that, was freed',
     async (order) => {

@@ -297,7 +297,9 @@ test('writes of the same iteration are sent when their log lines are written, an
   while (flushes.length < 2) await immediate();
   await calls.read(glCodesOf(), scopeOf()); // In this time, a write would have arrived.
   expect(service.received.map(({ url }) => url.split('?')[0])).toEqual(['/getGLCodes5']);
-  expect(recorder.lines.filter(({ msg }) => msg === 'sent')).toHaveLength(2);
+  const sent = { requestId: 'request-1', operation: 'upgradeToHQ' };
+  const lines = recorder.lines.filter(({ msg }) => msg === 'sent');
+  expect(lines).toMatchObject([sent, sent]);
   expect(calls.pendingWrites).toMatchObject(Array(2).fill({ operation: 'upgradeToHQ' }));
   for (const done of flushes) done();
   await Promise.all(writing);
