@@ -9,7 +9,6 @@ import { createIntents, type Intent, send } from '../intents/intent.ts';
 import { type Ledger, startLedger } from '../intents/ledger.ts';
 import { rowsOfIntents } from '../intents/rows.ts';
 import { forEach } from '../load.ts';
-import { startRouter } from '../router.ts';
 import { tally } from '../statistics.ts';
 
 const INTENTS = 5000;
@@ -93,9 +92,8 @@ async function setUp(harness: Harness) {
   const gateways = new Map<number, RunningGateway>();
   for (const port of [await freePort(), await freePort()]) gateways.set(port, await start(port));
   const haproxy = await startHaproxy([...gateways.keys()], [...RETRY_EVERYTHING, ...CHECK_OFTEN]);
-  const port = await startRouter(harness, haproxy.port);
   const clientFaults: Fault[] = [...cuts, 'swallow the response', 'delay', 'delay'];
-  const clientProxy = await startFaultProxy(port, pickFrom(0.12, clientFaults));
+  const clientProxy = await startFaultProxy(haproxy.port, pickFrom(0.12, clientFaults));
   return { ledger, serviceProxy, start, gateways, haproxy, clientProxy };
 }
 
