@@ -1,18 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
-import { baseUrls } from '../dev/base-urls.ts';
-import { startIssuer } from '../dev/issuer.ts';
-import { sumOf } from '../testkit/metric.ts';
-import { freePort, portOf } from '../testkit/port.ts';
+import { type Harness, until, withHarness } from '../stress/harness.ts';
+import { endProcess } from '../testkit/child-process.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { freePort } from '../testkit/port.ts';
 import { startRedis } from '../testkit/redis.ts';
+import { startStub, success } from '../testkit/service.ts';
+import { temporaryFolder } from '../testkit/temporary-folder.ts';
 
 /**
  * `npm run proxies:check`: starts nginx and HAProxy with the configurations of this folder, each in front of two
@@ -26,7 +27,7 @@ const PAUSE_MS = 30;
 /** How long the check waits for anything. */
 const PATIENCE_MS = 60_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'proxies-'));
+const folder = await temporaryFolder();
 const file = (name: string) => join(folder, name);
 
 function check(claim: string, holds: boolean, detail: unknown = ''): void {
@@ -36,61 +37,40 @@ function check(claim: string, holds: boolean, detail: unknown = ''): void {
   if (!holds) process.exitCode = 1;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`waited too long for ${condition}`);
-    await sleep(20);
-  }
+/** Waits for a condition that must become true. */
+async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
+  if (!(await until(condition, PATIENCE_MS))) throw new Error(`waited too long for ${condition}`);
 }
 
-/** A service that counts each write by the name of its approver, and does not respond to those named `held`. */
+/** Starts a service that counts each write by the name of its approver, and does not respond to those named `held`. */
 async function startService() {
   const writes = new Map<string, number>();
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const name = /"name":"([^"]*)"/.exec(Buffer.concat(chunks).toString())?.[1];
+  const { url } = await startStub((response, received) => {
+    const name = /"name":"([^"]*)"/.exec(received.body)?.[1];
     if (name !== undefined) writes.set(name, (writes.get(name) ?? 0) + 1);
-    if (name?.startsWith('held')) return;
-    response.end('{"status":0,"service_status":{"status":0},"list":[]}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${portOf(server.address())}/`,
-    writes,
-    close: () => server.close(),
-  };
+    if (!name?.startsWith('held')) success(response, received);
+  });
+  return { url, writes };
 }
 
-/** A gateway in its own process, on the same port after each start. */
-async function createGateway(env: Record<string, string>) {
+/** Starts a gateway, which keeps its port when it is started again. */
+async function createGateway(
+  { startGateway }: Harness,
+  service: { url: string },
+  variables: Record<string, string>,
+) {
   const port = await freePort();
-  let child: ChildProcess;
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
+  const start = () => startGateway(service, { ...variables, PORT: String(port) });
+  let running = await start();
   return {
     port,
     /** Whether it has executed an operation since its start. */
-    async hasServed() {
-      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-      return sumOf(await response.text(), 'ledger_gateway_operations_total') > 0;
-    },
-    async start() {
-      child = spawn(process.execPath, ['src/main.ts'], {
-        env: { NODE_COMPILE_CACHE: 'node_modules/.cache/processes', ...env, PORT: String(port) },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
-      await until(isReady);
-    },
-    /** Resolves to the exit code. */
-    async end(signal: NodeJS.Signals): Promise<unknown> {
-      const exit = once(child, 'exit');
-      child.kill(signal);
-      return (await exit)[0];
+    hasServed: async () => (await running.metric('ledger_gateway_operations_total')) > 0,
+    /** Sends SIGTERM, and resolves to the exit code. */
+    stop: () => running.stop(),
+    kill: () => running.kill(),
+    async startAgain() {
+      running = await start();
     },
   };
 }
@@ -149,28 +129,22 @@ const dispatcher = new Agent({
 });
 
 /** Checks one proxy in front of two gateways. */
-async function checkProxy(name: keyof typeof proxies): Promise<void> {
-  const issuer = await startIssuer();
+async function checkProxy(harness: Harness, name: keyof typeof proxies): Promise<void> {
   const service = await startService();
   const redis = await startRedis();
-  const env = {
-    HOST: '127.0.0.1',
-    ...baseUrls(service.url),
+  const variables = {
     UPSTREAM_TIMEOUT_MS: '5000',
-    JWT_JWKS_URL: issuer.jwksUrl,
-    JWT_ISSUER: issuer.issuer,
-    JWT_AUDIENCE: issuer.audience,
     IDEMPOTENCY_STORE: redis.url,
     // The store is new, and no other gateway can know an older one.
     IDEMPOTENCY_LOSS_QUARANTINE_S: '0',
-    LOG_LEVEL: 'error',
   };
-  const gateways = await Promise.all([createGateway(env), createGateway(env)]);
-  await Promise.all(gateways.map((gateway) => gateway.start()));
+  const create = () => createGateway(harness, service, variables);
+  const gateways = await Promise.all([create(), create()]);
   const port = await freePort();
   const [command = '', ...args] = proxies[name](port, gateways);
   const proxy = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const authorization = `Bearer ${await issuer.token()}`;
+  closeAfterTest(() => endProcess(proxy, 'SIGTERM'));
+  const authorization = `Bearer ${harness.token}`;
   const url = `https://127.0.0.1:${port}`;
   const save = async (approver: string, key?: string, to = url) => {
     const response = await fetch(`${to}/graphql`, {
@@ -188,49 +162,41 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
     return { status: response.status, text: await response.text(), isReplay, hasId };
   };
 
-  try {
-    await until(() =>
-      save('first').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
-    // nginx has to be told that a gateway will stop. HAProxy sees that it is no longer ready.
-    const drain = async (gateway?: Gateway) => {
-      if (name !== 'nginx') return;
-      const processes = `/proc/${proxy.pid}/task/${proxy.pid}/children`;
-      const workers = () => readFileSync(processes, 'utf8').split(' ');
-      const before = workers();
-      proxies.nginx(port, gateways, gateway);
-      proxy.kill('SIGHUP');
-      await until(() => !workers().some((worker) => worker !== '' && before.includes(worker)));
-    };
-    const first = await save('keyed', 'intent');
-    const targets = [url, ...gateways.map((gateway) => `http://127.0.0.1:${gateway.port}`)];
-    const repeats = await Promise.all(targets.map((to) => save('keyed', 'intent', to)));
-    check(
-      `${name}: a repeat with its key is a replay, whichever gateway gets it`,
-      !first.isReplay &&
-        repeats.every(({ isReplay, text }) => isReplay && text === first.text) &&
-        service.writes.get('keyed') === 1,
-      { first, repeats, writes: service.writes.get('keyed') },
-    );
-    await checkRestart(name, gateways, drain, save, service.writes);
-    await checkKill(name, gateways, save, service.writes);
-    const statusOf = async (path: string) => (await fetch(url + path, { dispatcher })).status;
-    check(
-      `${name}: /metrics and /readyz are not exposed`,
-      (await statusOf('/metrics')) === 404 && (await statusOf('/readyz')) === 404,
-    );
-    const status = await statusOfLargeBody(`${url}/graphql`);
-    check(`${name}: a body of 18 MB is 413`, status === 413, status);
-  } finally {
-    proxy.kill('SIGTERM');
-    await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
-    await redis.stop();
-    await issuer.close();
-    service.close();
-  }
+  await waitFor(() =>
+    save('first').then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  // nginx has to be told that a gateway will stop. HAProxy sees that it is no longer ready.
+  const drain = async (gateway?: Gateway) => {
+    if (name !== 'nginx') return;
+    const processes = `/proc/${proxy.pid}/task/${proxy.pid}/children`;
+    const workers = () => readFileSync(processes, 'utf8').split(' ');
+    const before = workers();
+    proxies.nginx(port, gateways, gateway);
+    proxy.kill('SIGHUP');
+    await waitFor(() => !workers().some((worker) => worker !== '' && before.includes(worker)));
+  };
+  const first = await save('keyed', 'intent');
+  const targets = [url, ...gateways.map((gateway) => `http://127.0.0.1:${gateway.port}`)];
+  const repeats = await Promise.all(targets.map((to) => save('keyed', 'intent', to)));
+  check(
+    `${name}: a repeat with its key is a replay, whichever gateway gets it`,
+    !first.isReplay &&
+      repeats.every(({ isReplay, text }) => isReplay && text === first.text) &&
+      service.writes.get('keyed') === 1,
+    { first, repeats, writes: service.writes.get('keyed') },
+  );
+  await checkRestart(name, gateways, drain, save, service.writes);
+  await checkKill(name, gateways, save, service.writes);
+  const statusOf = async (path: string) => (await fetch(url + path, { dispatcher })).status;
+  check(
+    `${name}: /metrics and /readyz are not exposed`,
+    (await statusOf('/metrics')) === 404 && (await statusOf('/readyz')) === 404,
+  );
+  const status = await statusOfLargeBody(`${url}/graphql`);
+  check(`${name}: a body of 18 MB is 413`, status === 413, status);
 }
 
 /** The status for a body of 18 MB, of which only the beginning is sent. */
@@ -272,10 +238,10 @@ async function checkRestart(
   const codes: unknown[] = [];
   for (const gateway of gateways) {
     await drain(gateway);
-    codes.push(await gateway.end('SIGTERM'));
-    await gateway.start();
+    codes.push(await gateway.stop());
+    await gateway.startAgain();
     await drain();
-    await until(gateway.hasServed); // The proxy uses it again.
+    await waitFor(gateway.hasServed); // The proxy uses it again.
   }
   isOver = true;
   await Promise.all(workers);
@@ -300,9 +266,9 @@ async function checkKill(
 ): Promise<void> {
   const held = ['held-1', 'held-2'];
   const results = held.map((approver) => save(approver));
-  await until(() => held.every((approver) => writes.has(approver)));
-  await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
-  await Promise.all(gateways.map((gateway) => gateway.start()));
+  await waitFor(() => held.every((approver) => writes.has(approver)));
+  await Promise.all(gateways.map((gateway) => gateway.kill()));
+  await Promise.all(gateways.map((gateway) => gateway.startAgain()));
   const responses = await Promise.all(results);
   check(
     `${name}: writes whose gateway is killed are 502 with a request id, and not sent again`,
@@ -313,5 +279,7 @@ async function checkKill(
 }
 
 await createCertificate();
-await Promise.all((['nginx', 'haproxy'] as const).map(checkProxy));
+await withHarness((harness) =>
+  Promise.all((['nginx', 'haproxy'] as const).map((name) => checkProxy(harness, name))),
+);
 process.exit();
