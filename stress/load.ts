@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * An open loop: sends at a fixed rate, whether or not earlier requests have completed. A request that
- * would exceed `maxInFlight` is not sent.
- */
+/** How many requests may be in flight. A further one is not sent. */
+const MAX_IN_FLIGHT = 4000;
+
+/** An open loop: sends at a fixed rate, whether or not earlier requests have completed. */
 export async function openLoop(
   perSecond: number,
   seconds: number,
   send: (n: number) => Promise<unknown>,
-  maxInFlight = 4000,
 ): Promise<void> {
   const start = performance.now();
   const inFlight = new Set<Promise<unknown>>();
@@ -16,7 +15,7 @@ export async function openLoop(
   while (performance.now() - start < seconds * 1000) {
     const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
     for (; n < due; n++) {
-      if (inFlight.size >= maxInFlight) continue;
+      if (inFlight.size >= MAX_IN_FLIGHT) continue;
       const sent = send(n);
       inFlight.add(sent);
       void sent.finally(() => inFlight.delete(sent));
@@ -24,19 +23,6 @@ export async function openLoop(
     await sleep(2);
   }
   await Promise.all(inFlight);
-}
-
-/** A closed loop: every client sends its next request when its last one has completed. */
-export function closedLoop(
-  clients: number,
-  seconds: number,
-  send: (n: number) => Promise<unknown>,
-): Promise<void> {
-  const end = performance.now() + seconds * 1000;
-  const untilEnd = function* () {
-    for (let n = 0; performance.now() < end; n++) yield n;
-  };
-  return forEach(clients, untilEnd(), send);
 }
 
 /** The numbers from 0, so many. */

@@ -7,7 +7,6 @@ import { intents } from './scenarios/intents.ts';
 import { intentsSimulated } from './scenarios/intents-simulated.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
-import { overload } from './scenarios/overload.ts';
 
 /**
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
@@ -18,7 +17,6 @@ import { overload } from './scenarios/overload.ts';
  */
 const scenarios: Scenario[] = [
   ...faults,
-  overload,
   oneCaller,
   freeze,
   intents,
@@ -35,7 +33,6 @@ if (selected.length === 0) {
   process.exit(1);
 }
 
-process.setMaxListeners(0);
 const end = (code: number) => void closeAll().finally(() => process.exit(code));
 process.once('SIGINT', () => end(130));
 process.once('SIGTERM', () => end(143));
