@@ -1,7 +1,4 @@
-import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
@@ -11,7 +8,10 @@ import { startReferenceService } from '../dev/service.ts';
 import { readConfig } from '../src/config/config.ts';
 import { startGateway } from '../src/gateway.ts';
 import { type OperationName, operations } from '../src/upstream/operations.ts';
-import { actions, writes } from '../testkit/graphql-operation.ts';
+import { closeAll } from '../testkit/cleanup.ts';
+import { actions, postTo, writes } from '../testkit/graphql-operation.ts';
+import { json, type Reply, reply, startStub } from '../testkit/service.ts';
+import { temporaryFolder } from '../testkit/temporary-folder.ts';
 
 /*
  * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, and what
@@ -23,26 +23,21 @@ const [version] = process.argv.slice(2);
 if (version === undefined) throw new Error('which version?');
 
 const root = new URL('../', import.meta.url);
-const folder = mkdtempSync(join(tmpdir(), 'recorded-outcomes-'));
+const folder = await temporaryFolder();
 const auditFile = join(folder, 'audit.log');
 const issuer = await startIssuer({ issuer: 'https://issuer.example' });
 const authorization = `Bearer ${await issuer.token({ sub: 'ada' })}`;
 
-/** A response of the service that has nothing to do with the operation. */
-type Respond = (response: ServerResponse) => unknown;
-const status =
-  (record: string): Respond =>
-  (response) =>
-    response.setHeader('content-type', 'application/json').end(record);
-const others: Record<string, Respond> = {
-  'status-0': status('{"status":0}'),
-  'status-1': status('{"status":1,"invoice_id":9007199254740993,"message":"é"}'),
-  'status-2': status('{"status":2,"invoice_id":7,"message":null}'),
-  'status-3': status('{"status":3,"message":"not permitted"}'),
-  'status-77': status('{"status":77}'),
-  'status-missing': status('{"message":"none"}'),
-  invalid: status('[]'),
-  failed: (response) => response.writeHead(500).end(),
+/** Responses of the service that have nothing to do with the operation. */
+const others: Record<string, Reply> = {
+  'status-0': json('{"status":0}'),
+  'status-1': json('{"status":1,"invoice_id":9007199254740993,"message":"é"}'),
+  'status-2': json('{"status":2,"invoice_id":7,"message":null}'),
+  'status-3': json('{"status":3,"message":"not permitted"}'),
+  'status-77': json('{"status":77}'),
+  'status-missing': json('{"message":"none"}'),
+  invalid: json('[]'),
+  failed: reply(500),
   lost: (response) => response.socket?.resetAndDestroy(),
   late: () => {},
 };
@@ -65,17 +60,10 @@ async function start(service: string, name: string) {
   });
   const gateway = await startGateway(config, pino({ level: 'silent' }));
   const send = async (query: string, variables: object, key?: string) => {
-    const response = await fetch(`${gateway.url}/graphql`, {
-      method: 'POST',
-      headers: {
-        authorization,
-        'content-type': 'application/json',
-        ...(key && { 'idempotency-key': key, 'idempotency-key-age': '0' }),
-      },
-      body: JSON.stringify({ query, variables }),
-    });
-    const { data } = Object(await response.json());
-    return data;
+    const keyed = key && { 'idempotency-key': key, 'idempotency-key-age': '0' };
+    const headers = { authorization, ...keyed };
+    const { text } = await postTo(gateway.url, { query, variables }, headers);
+    return JSON.parse(text).data;
   };
   return { gateway, send };
 }
@@ -114,24 +102,18 @@ const writeNames = (Object.keys(operations) as OperationName[]).filter(
   (name) => operations[name].effect === 'write',
 );
 
-let respond: Respond = () => {};
-const stub = createServer((_, response) => void respond(response)).listen(0, '127.0.0.1');
-await once(stub, 'listening');
-const address = stub.address();
-const stubUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
+let respond: Reply = () => {};
+const stub = await startStub((...exchange) => respond(...exchange));
 const reference = await startReferenceService({ issuerKeys: issuer.jwks });
 
 const { completeness, keys } = await record(reference.url, 'success');
 for (const [name, next] of Object.entries(others)) {
   respond = next;
-  keys.push(...(await record(stubUrl, name)).keys);
+  keys.push(...(await record(stub.url, name)).keys);
 }
 const file = new URL(`test/fixtures/recorded-outcomes/${version}.json`, root);
 const lines = keys.map((key) => JSON.stringify(key)).join(',\n');
 writeFileSync(file, `{"completeness":${JSON.stringify(completeness)},"keys":[\n${lines}\n]}\n`);
 copyFileSync(auditFile, new URL(`test/fixtures/audit-lines/${version}.jsonl`, root));
 
-stub.closeAllConnections();
-stub.close();
-await Promise.all([reference.close(), issuer.close()]);
-rmSync(folder, { recursive: true });
+await Promise.all([reference.close(), issuer.close(), closeAll()]);
