@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { version } from '../src/version.ts';
+import { until } from '../stress/harness.ts';
+import { postTo } from '../testkit/graphql-operation.ts';
 import { freePort } from '../testkit/port.ts';
 import { buildImage, removeImages } from './build-image.ts';
 import { startContainer } from './container.ts';
@@ -36,15 +37,6 @@ function check(claim: string, holds: boolean): void {
   if (!holds) process.exitCode = 1;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
-  const end = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > end) return false;
-    await sleep(20);
-  }
-  return true;
-}
-
 async function checkImage(folder: string): Promise<void> {
   const image = buildImage(folder, 'gateway');
   check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.user));
@@ -71,18 +63,13 @@ async function checkImage(folder: string): Promise<void> {
       ({ status }) => status,
       () => 0,
     );
-  const post = async (query: string, token: string) => {
-    const response = await fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
-    });
-    return response.text();
-  };
+  const post = async (query: string, token: string) =>
+    (await postTo(url, { query }, { authorization: `Bearer ${token}` })).text;
 
   const container = await startContainer(image, variables);
   const isUp = await until(
     async () => container.hasExited() || (await statusOf('/readyz')) === 200,
+    PATIENCE_MS,
   );
   check('it starts on a read-only root', isUp && !container.hasExited());
   const process1 = (file: string) => readFileSync(`/proc/${container.pid}/${file}`, 'utf8');
@@ -93,11 +80,11 @@ async function checkImage(folder: string): Promise<void> {
   check('a query is answered', (await post(read, await issuer.token())).includes('"code":"1200"'));
 
   const slow = post(write, await issuer.token({ scenario: 'slow' }));
-  check('a write is in flight', await until(() => service.approvers().length === 1));
+  check('a write is in flight', await until(() => service.approvers().length === 1, PATIENCE_MS));
   process.kill(container.pid, 'SIGTERM');
   check(
     '/readyz responds 503 after SIGTERM',
-    await until(async () => (await statusOf('/readyz')) === 503),
+    await until(async () => (await statusOf('/readyz')) === 503, PATIENCE_MS),
   );
   check('the write is answered', (await slow).includes('"ApproversSaved"'));
   check('it exits with 0', (await container.exited) === 0);
@@ -127,24 +114,22 @@ async function checkDemo(folder: string): Promise<void> {
       (response) => response.text(),
       () => '',
     );
-  const isUp = await until(async () => container.hasExited() || (await textOf(page)) !== '');
+  const isUp = await until(
+    async () => container.hasExited() || (await textOf(page)) !== '',
+    PATIENCE_MS,
+  );
   check('demo: it starts on a read-only root', isUp && !container.hasExited());
   const [script = ''] = /\/assets\/[\w-]+\.js/.exec(await textOf(page)) ?? [];
   const app = await textOf(page + script);
   check('demo: its page loads the app', app.includes('http://127.0.0.1:4000/graphql'));
   const token = await textOf(`http://127.0.0.1:${ports.DEV_ISSUER_PORT}/token`);
-  const response = await fetch(`http://127.0.0.1:${ports.PORT}/graphql`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      'idempotency-key': 'demo',
-      origin: page,
-    },
-    body: JSON.stringify({ query: 'mutation { workflowAction(action: RESTART) { __typename } }' }),
-  });
-  const isAllowed = response.headers.get('access-control-allow-origin') === page;
-  const text = await response.text();
+  const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+  const { headers, text } = await postTo(
+    `http://127.0.0.1:${ports.PORT}`,
+    { query },
+    { authorization: `Bearer ${token}`, 'idempotency-key': 'demo', origin: page },
+  );
+  const isAllowed = headers.get('access-control-allow-origin') === page;
   check('demo: a workflow action', isAllowed && text.includes('"WorkflowActionCompleted"'));
   process.kill(container.pid, 'SIGTERM');
   check('demo: it exits with 0', (await container.exited) === 0);
