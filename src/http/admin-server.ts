@@ -14,7 +14,7 @@ export type AdminOptions = {
 };
 
 /** The paths for operators. Successful requests for them are logged only at level `debug`. */
-export const operatorPaths = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
+export const operatorPaths: readonly (string | undefined)[] = ['/livez', '/readyz', '/metrics'];
 
 /** Serves the health checks. */
 function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {

@@ -3,7 +3,7 @@ import { GatewayError, internalError, loggable } from '../errors/gateway-error.t
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
 import { discardBody, isChunked } from './client-connections.ts';
 import { responseType } from './headers.ts';
-import { pathOf, type RouteTable } from './route-table.ts';
+import { pathOf } from './request-target.ts';
 
 /** Sends the response for an error outside GraphQL, notes its code in the state of the request, and logs an unexpected error. */
 export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
@@ -21,10 +21,11 @@ export function sendError(error: HttpFault, request: FastifyRequest, reply: Fast
 }
 
 /** Sends the response for unknown paths and methods, before the body is read. */
-export function registerNotFound(app: FastifyInstance, routes: RouteTable): void {
+export function registerNotFound(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
-    const allowed = routes.methodsOf(pathOf(request.url));
+    const url = pathOf(request.url);
+    const allowed = app.supportedMethods.filter((method) => app.hasRoute({ method, url }));
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
     return sendError({ statusCode: allowed.length > 0 ? 405 : 404 }, request, reply);
   });

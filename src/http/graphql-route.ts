@@ -23,7 +23,7 @@ import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { logUndeliveredWrites } from './request-log.ts';
 import { startRequestSpan } from './request-span.ts';
-import { searchOf } from './route-table.ts';
+import { searchOf } from './request-target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

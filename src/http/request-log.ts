@@ -47,7 +47,7 @@ export function createRequestLog(
       metrics.responded({ ...state, path, status, errorCodes, seconds: ms / 1000 });
       const isCheap = !state.caller || status === 503; // Nothing was executed.
       if (isCheap && !mayLog()) return;
-      const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
+      const level = operatorPaths.includes(path) && status < 400 ? 'debug' : 'info';
       log[level]({ ...lineOf(request, status, errorCodes), ms: Math.round(ms) }, 'request');
     };
     const onDisconnect = () => {

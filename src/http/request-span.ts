@@ -2,7 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { resultOf } from '../request-state.ts';
 import { fail, startServerSpan, traceIdOf } from '../telemetry/tracing.ts';
-import { pathOf } from './route-table.ts';
+import { pathOf } from './request-target.ts';
 
 /**
  * Starts the span of a request to `/graphql`, with the names of OpenTelemetry's conventions for HTTP servers. It ends

@@ -17,7 +17,7 @@ import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
 import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
-import { RouteTable } from './route-table.ts';
+import { toUrl } from './request-target.ts';
 
 type ServerOptions = GraphqlRouteOptions &
   AdminOptions & {
@@ -31,9 +31,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
   const startRequest = createRequestLog(options, connections, mayLog);
-  const routes = new RouteTable();
   const app = createFastify(log, {
-    rewriteUrl: ({ url }) => routes.toUrl(url),
+    rewriteUrl: ({ url }) => toUrl(url),
     clientErrorHandler(error, socket) {
       const line = connections.handleError(error, socket);
       if (line && mayLog()) log.info(line, 'request');
@@ -44,7 +43,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       }),
   });
   connections.watch(app.server);
-  routes.watch(app);
   app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
   const drain = registerDrain(app, connections, settings.shutdownDelayMs);
@@ -57,7 +55,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, origins);
   if (settings.compression) registerCompression(app);
   registerHeaderCheck(app);
-  registerNotFound(app, routes);
+  registerNotFound(app);
   registerGraphqlRoute(app, drain, options);
   return app;
 }
