@@ -52,17 +52,16 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
-  const { host, adminPort, forwardHeaders, corsOrigins, compression, shutdownDelayMs } =
-    config.http;
+  const { port, host, explorer, explorerHeaders } = config.http;
   const server = await createServer({
-    settings: { host, adminPort, forwardHeaders, corsOrigins, compression, shutdownDelayMs },
+    settings: config.http,
     introspection: config.graphql.introspection,
     memory,
     requests,
     lane,
     authenticator,
     execute: graphql.execute,
-    explorer: await createExplorer(config.http.explorer, config.http.explorerHeaders),
+    explorer: await createExplorer(explorer, explorerHeaders),
     isReady,
     metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
@@ -71,7 +70,7 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   const parts = { transportOf, graphql, authenticator, policy, metrics, log };
   const unwatch = watchSettings(config, parts);
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
-  const url = await server.listen({ port: config.http.port, host, backlog: 4096 });
+  const url = await server.listen({ port, host, backlog: 4096 });
 
   return {
     /** The address it listens at, such as `http://127.0.0.1:4000`. */
@@ -113,18 +112,15 @@ async function connectUpstream(
   { metrics, log }: Telemetry,
 ) {
   const policy = new Policy(config.files.policy?.value, log);
-  const settings = perService((name) => {
-    const { baseUrl, timeoutMs, tls, keepAliveS, headers, ...limits } = config.services[name];
-    const { maxResponseBytes, maxConcurrency } = limits;
-    const connections = { baseUrl, timeoutMs, tls, keepAliveS, headers };
-    return { ...connections, maxResponseBytes, maxConcurrency, probe: declared[name].probe };
-  });
+  const settings = perService((name) => ({
+    ...config.services[name],
+    probe: declared[name].probe,
+  }));
   const { readCacheMs } = config;
   const parts = { paths: pathsOf(config.versions), readCacheMs, memory, policy, metrics, log };
   const services = connectServices(settings, parts);
-  const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
-    settings: { store, retentionMs, quarantineMs, maxKeys, isRequired },
+    settings: config.idempotency,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
     timeoutMs: Math.max(...Object.values(settings).map((service) => service.timeoutMs)),

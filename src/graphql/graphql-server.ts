@@ -37,14 +37,8 @@ export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
  */
 export async function startGraphql(options: GraphqlOptions) {
   const { observe, log } = options;
-  const { introspection, maxWritesPerOperation, areOthersExecuted } = options.documents;
-  const documents = new Documents({
-    introspection,
-    maxWritesPerOperation,
-    areOthersExecuted,
-    log,
-  });
-  const { trustedDocuments } = options.documents;
+  const { trustedDocuments, ...rules } = options.documents;
+  const documents = new Documents({ ...rules, log });
   if (trustedDocuments) await documents.trust(trustedDocuments);
   const formatError = createErrorFormatter(log);
   const apollo = new ApolloServer<Context>({
@@ -114,7 +108,6 @@ function persistedQueriesUnsupported(): GatewayError {
 /** Reads how a request names its document. Throws an InvalidRequest. */
 function documentRequestOf({ method, search, body }: GraphqlRequest) {
   const given: unknown = method === 'GET' ? parametersOf(search) : body;
-  if (Array.isArray(given)) return { hasPersistedQuery: false }; // Apollo rejects it.
   const { query, documentId, extensions }: Record<string, unknown> = Object(given);
   if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
   const { persistedQuery }: Record<string, unknown> = Object(extensions);

@@ -2,7 +2,6 @@ declare global {
   interface JSON {
     /** A value that `JSON.stringify` writes as exactly this text. TypeScript's library does not declare it yet. */
     rawJSON(text: string): object;
-    isRawJSON(value: unknown): boolean;
   }
 }
 
