@@ -20,8 +20,6 @@ export type ServiceStatus = {
 /** An operation of the service (docs/reference/service-api.md, section 4), as `src/upstream/declarations.ts` describes it. */
 export type Operation = {
   readonly method: 'GET' | 'POST';
-  /** The content types of the response, the preferred one first. */
-  readonly contentTypes: readonly [string, ...string[]];
   /** Checks the request and returns what to do, without doing it. Throws an InvalidRequest. */
   parse(request: FastifyRequest): Task;
   /** The response of this operation for a status record that is not a success. */
@@ -64,7 +62,7 @@ function operationOf(
   version: Pick<Declaration, 'response' | 'sample'>,
   behaviour: Behaviour | undefined,
 ): Operation {
-  const { method, effect, parameters, body } = declarations[name];
+  const { method, parameters, body } = declarations[name];
   const readQuery = queryReader(parameters);
   const isBody = bodyCheck(body);
   const sample = Object(parseWithBigInt(version.sample));
@@ -72,9 +70,6 @@ function operationOf(
   const isList = wire?.properties?.service_status !== undefined;
   return {
     method,
-    // docs/reference/service-api.md, section 4.1.
-    contentTypes:
-      effect === 'read' ? ['application/json', 'text/plain', 'text/json'] : ['application/json'],
     parse(request) {
       const query = readQuery(request.query);
       if (!query || !isBody(request.body)) throw new InvalidRequest();

@@ -27,11 +27,12 @@ export const scenarios = names.map((name) => ({ name, description: descriptions[
 /** Parses the name of a scenario. */
 export const scenarioName = z.enum(names);
 
+const JSON_TYPE = 'application/json';
+
 /** A valid request that is ready to be performed or refused. */
 type Exchange = {
   readonly reply: FastifyReply;
   readonly slowMs: number;
-  readonly contentType: string;
   /** Performs the operation and returns the body of the response. */
   perform(): string;
   /** The body of a response with this status record, without performing the operation. */
@@ -65,11 +66,11 @@ const behaviours: Readonly<Record<ScenarioName, (exchange: Exchange) => void>> =
     reply.hijack();
     reply.request.raw.socket.resetAndDestroy();
   },
-  'cut-off'({ reply, contentType, perform }) {
+  'cut-off'({ reply, perform }) {
     const body = Buffer.from(perform());
     const half = body.subarray(0, body.length / 2);
     reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': contentType, 'content-length': body.length });
+    reply.raw.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': body.length });
     reply.raw.write(half, () => reply.raw.destroy());
   },
   'not-json'({ reply, perform }) {
@@ -89,6 +90,6 @@ function respondWithHttp(code: number) {
   };
 }
 
-function send({ reply, contentType }: Exchange, body: string): void {
-  reply.type(contentType).send(body);
+function send({ reply }: Exchange, body: string): void {
+  reply.type(JSON_TYPE).send(body);
 }

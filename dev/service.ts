@@ -94,11 +94,9 @@ function handle(
   const task = operation.parse(request);
   const claims = request.getDecorator<JWTPayload>('claims');
   const scenario = task.scenario ?? claimsSchema.parse(claims).scenario;
-  const contentType = negotiate(operation.contentTypes, request.headers.accept);
   respond(scenario, {
     reply,
     slowMs,
-    contentType,
     perform: () => stringifyWithBigInt(task.perform()),
     refuse: (record) => stringifyWithBigInt(operation.refusal(record)),
   });
@@ -106,14 +104,6 @@ function handle(
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
-}
-
-/** The first accepted media type that the operation supports, otherwise the preferred one. */
-function negotiate(contentTypes: Operation['contentTypes'], accept = ''): string {
-  const accepted = accept.split(',').map((range) => range.split(';', 1)[0]?.trim().toLowerCase());
-  return (
-    accepted.find((type) => type !== undefined && contentTypes.includes(type)) ?? contentTypes[0]
-  );
 }
 
 /** Returns a function that verifies an Authorization header (docs/reference/service-api.md, section 5), and resolves to undefined if it is invalid. */
