@@ -10,7 +10,7 @@ import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } fr
 import type { StoreWatch } from './stores/store-watch.ts';
 
 /** The results of writes with an idempotency key, as labels of a metric. */
-export const idempotencyResults = [
+const idempotencyResults = [
   'claimed',
   'replayed',
   'joined',

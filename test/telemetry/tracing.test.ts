@@ -220,10 +220,6 @@ describe('with an endpoint', () => {
     for (const id of concurrentIds) expect(namesOf(ofTrace(id))).toEqual([...spanNames].sort());
   });
 
-  test.each(['sent', 'call', 'request'])('the log line "%s" has the id of the trace', (msg) => {
-    expect(gateway.logs).toContainEqual(expect.objectContaining({ msg, traceId: failingId }));
-  });
-
   test('the resource has the attributes of the environment', () => {
     expect(collector.resource()).toMatchObject({
       'service.name': 'ledger-bff',
