@@ -21,7 +21,7 @@ export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
   limits.admitReferences(representations.length, info);
   const references: (Reference | null | GatewayError)[] = [];
   const lists = new Map<string, Reference>();
-  await limits.visit(representations, (representation) => {
+  for (const representation of representations) {
     const reference = readReference(representation);
     references.push(reference);
     if (reference instanceof GatewayError) limits.admitFailure(reference);
@@ -29,7 +29,7 @@ export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
       limits.admitLookup(reference.list);
       lists.set(reference.list, reference);
     }
-  });
+  }
   const loading = [...lists].map(async ([list, reference]) => {
     const index = await reference.readIndex(loaders).catch((error: Error) => error);
     return [list, index] as const;
@@ -44,10 +44,7 @@ export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
     limits.admitFailure(index);
     return index;
   };
-  const found: unknown[] = [];
-  await limits.visit(references, (reference) => {
-    found.push(find(reference));
-  });
+  const found = references.map(find);
   await limits.admitEntities(found, info);
   return found;
 };

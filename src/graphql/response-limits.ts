@@ -32,7 +32,7 @@ export const tooLongToInterpret = limitExceeded(
   MAX_INTERPRETED_FIELDS,
 );
 
-/** Limits the lists and references of one response, reserves their memory, and waits for CPU time between parts of the work. */
+/** Limits the lists and references of one response, reserves their memory, and waits for CPU time. */
 export class ResponseLimits implements Limits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
@@ -54,14 +54,6 @@ export class ResponseLimits implements Limits {
   start(mode: 'compiled' | 'interpreted'): void {
     this.#mode = mode;
     this.#counted = { ...nothing };
-  }
-
-  async visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
-    for (const item of items) {
-      const turn = this.#turn();
-      if (turn) await turn;
-      visit(item);
-    }
   }
 
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -107,11 +99,11 @@ export class ResponseLimits implements Limits {
 
   reserveSearchText(list: readonly object[]): Promise<void> | undefined {
     // In a string with one character beyond Latin-1, each takes two bytes.
-    return this.#reserve((this.#lists.get(list) ?? 0) * 2 + list.length * 4);
+    return this.#reserveAndWait((this.#lists.get(list) ?? 0) * 2 + list.length * 4);
   }
 
   reserveCopy(items: number): Promise<void> | undefined {
-    return this.#reserve(items * 8)?.then(() => this.#turn()) ?? this.#turn();
+    return this.#reserveAndWait(items * 8);
   }
 
   /**
@@ -130,7 +122,7 @@ export class ResponseLimits implements Limits {
       const value: unknown = Reflect.get(result, name);
       const known = this.#lists.get(Object(value));
       ownFields -= cost.fields;
-      texts += cost.fields * (known ?? (await this.#lengthOf([value].flat())));
+      texts += cost.fields * (known ?? jsonLength(value));
     }
     for (const value of Object.values(result)) {
       if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
@@ -141,7 +133,7 @@ export class ResponseLimits implements Limits {
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const length = await this.#lengthOf(entities);
+    const length = jsonLength(entities);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
     await this.#reserveFields(entities.length * fields, length * fields);
@@ -207,16 +199,12 @@ export class ResponseLimits implements Limits {
     return this.#scope.turn(this.#scope.signal);
   }
 
-  #reserve(bytes: number): Promise<void> | undefined {
-    return this.#scope.reservation.reserve(bytes, this.#scope.signal);
+  /** Reserves memory, and then waits for CPU time: many may get their memory in the same iteration of the event loop. */
+  #reserveAndWait(bytes: number): Promise<void> | undefined {
+    return this.#reserve(bytes)?.then(() => this.#turn()) ?? this.#turn();
   }
 
-  /** The length of values as JSON, in bytes. */
-  async #lengthOf(values: readonly unknown[]): Promise<number> {
-    let length = 0;
-    await this.visit(values, (value) => {
-      length += jsonLength(value);
-    });
-    return length;
+  #reserve(bytes: number): Promise<void> | undefined {
+    return this.#scope.reservation.reserve(bytes, this.#scope.signal);
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
 import { type GlCodeEntity, readGlCodes } from './gl-code.ts';
-import type { Limits, Loaders } from './loaders.ts';
+import type { Loaders } from './loaders.ts';
 import { outcome } from './outcome.ts';
 import { type Searchable, searchItems } from './search-text.ts';
 import { wellFormed } from './well-formed.ts';
@@ -27,21 +27,20 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   // A filter may keep all codes. `skip` and `first` apply after it.
   if (isFiltered || isCut)
     await limits.reserveCopy(isFiltered ? all.length : Math.max(0, end - skip));
-  const kept = isFiltered ? await filterCodes(all, args, loaders, limits) : all;
+  const kept = isFiltered ? await filterCodes(all, args, loaders) : all;
   const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;
   return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
 };
 
-/** Filters a list by `only` and `search`, and waits for CPU time meanwhile. */
+/** Filters a list by `only` and `search`. */
 export async function filterCodes<Code extends Texts>(
   codes: Searchable<Code>,
   { only, search }: Pick<QueryGlCodesArgs, 'only' | 'search'>,
   loaders: Pick<Loaders, 'searchText'>,
-  limits: Pick<Limits, 'visit'>,
 ): Promise<Code[]> {
   const found = search
-    ? await searchItems(codes, await loaders.searchText(codes, textsOf), search, limits)
+    ? await searchItems(codes, await loaders.searchText(codes, textsOf), search)
     : codes;
   const set = only && new Set(only);
   return found.filter(({ code }) => !set || (code !== null && set.has(code)));

@@ -20,12 +20,10 @@ export type Limits = {
   failureTurn(): Promise<void>;
   /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
   reserveList(list: CountedList, bytes: number): Promise<void> | undefined;
-  /** Reserves memory for the texts of a list that are prepared for searches. */
+  /** Reserves memory for the texts of a list that are prepared for searches, and waits for CPU time to prepare them. */
   reserveSearchText(list: readonly object[]): Promise<void> | undefined;
-  /** Reserves memory for a copy of at most `items` items of a list, and waits for CPU time to make the copy. */
+  /** Reserves memory for a copy or an index of at most `items` items of a list, and waits for CPU time to make it. */
   reserveCopy(items: number): Promise<void> | undefined;
-  /** Visits items, and waits for CPU time in between as often as necessary. */
-  visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };
 
 export type Loaders = ReturnType<typeof createLoaders>;
@@ -82,15 +80,12 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     const readIndex = async () => {
       const byKey = new Map<string, Item>();
       for await (const { list, ...status } of read()) {
-        const { __typename } = outcome(status, { __typename: 'OK' });
-        if (__typename !== 'OK') {
-          const code = errorCodes[__typename] ?? 'UPSTREAM_FAILED';
-          throw new UpstreamError(code, { fault: __typename });
-        }
-        await limits.visit(list, (item) => {
+        expectOk(status);
+        await limits.reserveCopy(list.length);
+        for (const item of list) {
           const key = keyOf(item);
           if (key !== null && !byKey.has(key)) byKey.set(key, item);
-        });
+        }
       }
       return byKey;
     };
@@ -104,7 +99,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   ): Promise<SearchText> {
     const prepare = async () => {
       await limits.reserveSearchText(list);
-      list.searchText ??= await prepareSearch(list, textsOf, limits);
+      list.searchText ??= prepareSearch(list, textsOf);
       return list.searchText;
     };
     const preparing = searchTexts.get(list) ?? prepare();
@@ -119,6 +114,13 @@ const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
   LedgerNotPermitted: 'FORBIDDEN',
   LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
 };
+
+/** Throws the error of each reference to a list if the status of the list is not OK. */
+function expectOk(status: ServiceStatus): void {
+  const { __typename } = outcome(status, { __typename: 'OK' });
+  if (__typename === 'OK') return;
+  throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
+}
 
 /** Something that is read once for a request. Lookups with the same id are equal. */
 type Lookup<Value> = { id: string; read: () => Promise<Value> };

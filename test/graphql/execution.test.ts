@@ -284,21 +284,8 @@ test('a list that is not held is an error of its field, and the status stays 200
   }
 });
 
-const references = 'query ($all: [_Any!]!) { _entities(representations: $all) { __typename } }';
 const part =
   '{ glCodes(target: EMAIL, project: "long", skip: 1) { ... on GlCodeList { codes { code } } } }';
-
-const invalid = (length: number) => Array(length).fill({ __typename: 'GlCode', id: null });
-
-test.each([
-  ['references are read', references, invalid(300)],
-  ['a list is indexed', references, [{ __typename: 'GlCode', id: '5/long/1' }]],
-  ['a part of a list is measured', part, []],
-])('%s, and other requests get their turns meanwhile', async (_, query, all) => {
-  const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
-  expect((await interpret({ query, variables: { all }, scope })).errors).toEqual([]);
-  expect(scope.turn.mock.calls.length).toBeGreaterThan(100);
-});
 
 test('a part of a list is booked before it exists', async () => {
   const held: number[] = [];
