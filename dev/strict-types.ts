@@ -45,6 +45,7 @@ export function queryReader(type: WireType) {
 /** The value that a text of a query stands for. */
 function queryValue(text: unknown, declared: WireType | undefined): unknown {
   const [kind] = [declared?.documented ?? declared?.type].flat();
+  if (kind === 'array') return [text].flat().map((item) => queryValue(item, declared?.items));
   if (kind === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(text))) {
     const number = Number(text);
     return Number.isSafeInteger(number) ? number : BigInt(String(text));

@@ -26,8 +26,9 @@ function valuesOf(action: WorkflowOperation, which: Which): Record<string, unkno
 }
 
 /** A value of a type. A text with a digit is also an exact number. */
-function sampleOf({ type }: WireType): unknown {
+function sampleOf({ type, items }: WireType): unknown {
   const [kind] = [type].flat();
+  if (items) return [sampleOf(items), sampleOf(items)];
   if (kind === 'boolean') return true;
   return kind === 'integer' || kind === 'number' ? 7 : '7';
 }

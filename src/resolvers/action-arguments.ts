@@ -53,6 +53,7 @@ function problemOf(value: unknown, parameter: Parameter | undefined): string | u
   if (!parameter) return 'is not an argument of this action';
   const { error } = wellFormed.safeParse(`${value}`);
   if (error) return error.issues[0]?.message;
+  if (Array.isArray(value) && value.length === 0) return 'is an empty list, which cannot be sent';
   if (parameter.isValid(value)) return undefined;
   return parameter.isDecimal
     ? 'is not a decimal number, such as 10.50'

@@ -91,21 +91,27 @@ export function pathsOf(selected: readonly string[] = []): Paths {
 }
 export type Paths = Readonly<Record<OperationName, string>>;
 
-/** Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. */
-function searchEncoderOf(parameters: WireType): (values: unknown) => string {
+/**
+ * Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. Each item of a list is a
+ * parameter of its own.
+ */
+export function searchEncoderOf(parameters: WireType): (values: unknown) => string {
   const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
     const given: [string, unknown][] = Object.entries(Object(values));
-    // A parameter that is not declared would be left out silently.
-    const isOther = ([name, value]: [string, unknown]) =>
-      value != null && declared?.includes(name) === false;
-    if (!isValid(values) || given.some(isOther)) {
+    // A parameter that is not declared would be left out silently, and an empty list.
+    const isLeftOut = ([name, value]: [string, unknown]) =>
+      (value != null && declared?.includes(name) === false) ||
+      (Array.isArray(value) && value.length === 0);
+    if (!isValid(values) || given.some(isLeftOut)) {
       throw new TypeError('The parameters do not match their declaration.');
     }
     const pairs = (declared ?? Object.keys(Object(values))).flatMap((name) => {
       const value: unknown = Reflect.get(Object(values), name);
-      return value == null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`];
+      if (value == null) return [];
+      const items: readonly unknown[] = [value].flat();
+      return items.map((item) => `${encodeURIComponent(name)}=${encodeURIComponent(`${item}`)}`);
     });
     return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
   };

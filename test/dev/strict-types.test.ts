@@ -1,7 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { parseWithBigInt } from '../../dev/bigint-json.ts';
 import { bodyCheck, queryReader } from '../../dev/strict-types.ts';
-import { decimal, double, identifier, optional, record } from '../../src/upstream/wire-types.ts';
+import {
+  decimal,
+  double,
+  identifier,
+  list,
+  optional,
+  record,
+} from '../../src/upstream/wire-types.ts';
 
 const type = record({ id: identifier, amount: decimal, rate: optional(double) });
 const isBody = bodyCheck(type);
@@ -23,4 +30,14 @@ test('a query with decimals and doubles', () => {
   expect(readQuery({ id: '7', amount: '10.50', rate: '0.5' })).toEqual(read);
   expect(readQuery({ id: '7', amount: 'x' })).toBeUndefined();
   expect(readQuery({ id: '7.5', amount: '10.50' })).toBeUndefined();
+});
+
+test('a list in a query, with one item or several', () => {
+  const read = queryReader(record({ ids: optional(list(identifier)) }));
+  expect([read({ ids: '7' }), read({ ids: ['7', '8'] }), read({})]).toEqual([
+    { ids: [7] },
+    { ids: [7, 8] },
+    {},
+  ]);
+  expect(read({ ids: ['7', 'x'] })).toBeUndefined();
 });

@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
-import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
+import {
+  type GraphQLObjectType,
+  getDirectiveValues,
+  isEnumType,
+  isObjectType,
+  isUnionType,
+  parse,
+} from 'graphql';
 import { parseSync, Visitor } from 'oxc-parser';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { camelCase } from '../../src/lib/camel-case.ts';
@@ -161,6 +168,23 @@ test('`workflowAction` has an argument for each parameter of an action, and no o
   const args = schema.getMutationType()?.getFields().workflowAction?.args ?? [];
   const names = args.map(({ name }) => name).filter((name) => name !== 'action');
   expect(names.sort()).toEqual([...new Set(declared)].sort());
+});
+
+test('a list that is sent in a query has at most as many items as its `@limit` says, because an address is short', () => {
+  const [directive, unlimited] = [schema.getDirective('limit'), [] as string[]];
+  for (const name of names) {
+    const { graphql, parameters }: { graphql: string; parameters: WireType } = operations[name];
+    const [root = '', field = ''] = graphql.split('.');
+    const type = schema.getType(root);
+    const args = isObjectType(type) ? (type.getFields()[field]?.args ?? []) : [];
+    const lists = Object.entries(parameters.properties ?? {}).filter(([, { items }]) => items);
+    for (const [wire] of lists) {
+      const node = args.find(({ name }) => name === camelCase(wire))?.astNode;
+      const limit = directive && node && getDirectiveValues(directive, node);
+      if (limit?.items === undefined) unlimited.push(`${graphql}(${camelCase(wire)})`);
+    }
+  }
+  expect(unlimited).toEqual([]);
 });
 
 const setReply = shareGateway();

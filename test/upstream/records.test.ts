@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { declarations } from '../../src/upstream/declarations.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import { operations, searchEncoderOf } from '../../src/upstream/operations.ts';
 import { parseBody } from '../../src/upstream/parse-body.ts';
 import { listResponse, statusResponse } from '../../src/upstream/responses.ts';
 import {
@@ -265,6 +265,13 @@ test('a text of more than 1 MiB is passed on in a short form', () => {
   expect([message, unresolved]).toEqual(Array(2).fill(`${'x'.repeat(10_000)}…`));
   const whole = large.slice(1);
   expect(decodeServiceStatus({ message: whole, status: 0 }, length - 1).message).toBe(whole);
+});
+
+test('each item of a list in a query is a parameter of its own, and an empty list is not left out silently', () => {
+  const toSearch = searchEncoderOf(record({ ids: optional(list(exactInteger)), name: text }));
+  expect(toSearch({ name: 'a,b', ids: ['7', '8'] })).toBe('?ids=7&ids=8&name=a%2Cb');
+  expect(toSearch({ name: 'n', ids: null })).toBe('?name=n');
+  expect(() => toSearch({ name: 'n', ids: [] })).toThrow(TypeError);
 });
 
 test('what does not match its declaration is not sent', () => {
