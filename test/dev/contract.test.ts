@@ -50,7 +50,7 @@ test('unknown fields, types and statuses are reported with their paths, and no v
     '  service_status.status: expected a documented status, got 7 (1 time)',
     '  service_status.trace: not declared, object (1 time)',
   ]);
-  expect(text).toMatch(/Declared, but in no record:\n {2}list\[\]\.Value\n$/);
+  expect(text).toMatch(/Declared, but in no record:\n {2}list\[\]\.Value\n/);
   expect(text).not.toContain('secret');
   expect(isAsDeclared).toBe(false);
 });

@@ -71,7 +71,7 @@ test('getGLCodes5 returns the visible codes of a project, and the hidden ones on
   expect(service_status).toEqual({ invoice_id: 48213, message: '', status: 0 });
   expect(list).toHaveLength(14);
   const first = { Code: '1200', Name: 'Spare parts in stock', Value: 'NP-1200', Hide: 0 };
-  expect(list[0]).toEqual(first);
+  expect(list[0]).toMatchObject(first);
 
   const { list: all } = await json(call(codesPath.replace('false', 'true')));
   expect(all).toHaveLength(16);
