@@ -141,6 +141,38 @@ test.each(versions)('the sample of $path is a response to it', ({ name, path, sa
   expect(operations[name].isRecorded(recorded)).toBe(operations[name].effect === 'write');
 });
 
+/** The paths of the fields of a value, such as `list[].Name`. Those of all items of a list count. */
+function pathsIn(value: unknown, at = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pathsIn(item, `${at}[]`));
+  if (typeof value !== 'object' || value === null) return [at];
+  return Object.entries(value).flatMap(([name, field]) =>
+    field === undefined ? [] : [`${at}.${name}`, ...pathsIn(field, `${at}.${name}`)],
+  );
+}
+
+/** The same of a declared type. */
+function declaredPathsOf({ items, properties = {} }: WireType, at = ''): string[] {
+  if (items) return declaredPathsOf(items, `${at}[]`);
+  return Object.entries(properties).flatMap(([name, field]) => [
+    `${at}.${name}`,
+    ...declaredPathsOf(field, `${at}.${name}`),
+  ]);
+}
+
+test.each(versions)(
+  'the sample of $path has every field that is declared',
+  ({ response, sample }) => {
+    const [wire = {}]: readonly WireType[] = response.wire;
+    expect(pathsIn(JSON.parse(sample))).toEqual(expect.arrayContaining(declaredPathsOf(wire)));
+  },
+);
+
+test.each(versions)('$path has the fields of the first version', ({ name, path, sample }) => {
+  const first = operations[name];
+  const decoded = (text: string, path?: string) => pathsIn(first.decode(Buffer.from(text), path));
+  expect(decoded(sample, path)).toEqual(expect.arrayContaining(decoded(first.sample)));
+});
+
 test('`settleWrites` returns the outcome of each write', () => {
   const members = (name: string) => {
     const type = schema.getType(name);
