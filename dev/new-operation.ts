@@ -423,6 +423,11 @@ page(
   `| \`${member}\` | 0 | The outcome of \`${operation}\`. | ${besideNames.join(', ')} |\n`,
 );
 const schemaPage = 'docs/reference/schema.md';
+page(
+  schemaPage,
+  '| `Mutation.settleWrites` |',
+  `| \`${root}.${field}\` | sends \`${operation}\` | \`${upper(field)}Result\` |\n`,
+);
 const others = isWrite ? ', the same four, and `LedgerOutcomeUnknown`' : ' and the same four';
 const unionRow = `| \`${upper(field)}Result\` | \`${member}\`${others} |\n`;
 page(schemaPage, '| `WriteOutcome` |', unionRow);
@@ -431,16 +436,21 @@ if (isWrite)
 const documented = (all: readonly Field[] | undefined): string =>
   join(
     all,
-    ({ wire, type, inner }) =>
-      `\`${wire}\` (${inner ? `array of records with ${documented(inner)}` : type})`,
+    ({ wire, type, isOptional, inner }) =>
+      `\`${wire}\` (${inner ? `array of records with ${documented(inner)}` : type}${isOptional ? ', optional' : ''})`,
   );
 const besideDocumented = documented(beside);
-const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${documented(parameters) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
 page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });
+writeFileSync(
+  'docs/reference/policy.schema.json',
+  execFileSync(process.execPath, ['dev/policy-schema.ts']),
+);
 process.stdout.write(`Written. Left by hand, with descriptions that say what the service documents:
   docs/reference/service-api.md, ${declarations}: what is known, and its section
+  docs/reference/errors.md, docs/reference/schema.md: what the operation does, in the rows that have its name
   schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
 ${
@@ -450,5 +460,5 @@ ${
 `
     : ''
 }  CHANGELOG.md
-Then: npm run setup (once), npm run format, npm run check
+Then: npm run setup (once), npm run codegen, npm run web codegen, npm run format, npm run check
 `);

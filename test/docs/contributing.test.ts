@@ -10,6 +10,7 @@ import { outcomeFields } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { placeholdersIn } from './placeholders.ts';
 
 /*
  * A gateway with the operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of
@@ -180,12 +181,38 @@ test('the pages of the reference have what the command wrote', () => {
     expect.arrayContaining([
       '| `VendorBlocked` | 0 | The outcome of `blockVendor`. | `blockedRows` |',
       '| `VendorList` | 0 | The outcome of `getVendors`. | `vendors`, `total` |',
+      '| `Mutation.blockVendor` | sends `blockVendor` | `BlockVendorResult` |',
+      '| `Query.vendors` | sends `getVendors` | `VendorsResult` |',
       '| `BlockVendorResult` | `VendorBlocked`, the same four, and `LedgerOutcomeUnknown` |',
       '| `VendorsResult` | `VendorList` and the same four |',
       expect.stringMatching(/^\| `WriteOutcome` \| .*`VendorBlocked`, /),
-      expect.stringMatching(/^`GET \/getVendors`\. .* and beside it `total` \(int32\)\.$/),
+      expect.stringMatching(
+        /^`GET \/getVendors`\. .* and beside it `total` \(int32, optional\)\.$/,
+      ),
     ]),
   );
+});
+
+test('each text of the command that stands for a description is known to the test that finds those left', () => {
+  const texts = placeholdersIn(folder);
+  expect(texts).toEqual(
+    expect.arrayContaining([
+      'schema.graphql: "Sends `blockVendor`."',
+      'schema.graphql: "The outcome of `getVendors` with status 0, OK."',
+      'schema.graphql: "An item of `getVendors`."',
+      'schema.graphql: "An item of a list in `blockVendor`."',
+      'docs/reference/errors.md: | The outcome of `blockVendor`. |',
+      'docs/reference/schema.md: | sends `getVendors` |',
+      'docs/reference/service-api.md: `GET /getVendors`. Parameters: ',
+    ]),
+  );
+});
+
+test('the schema of the policy file has what the command wrote', () => {
+  const schema = readFileSync(join(folder, 'docs/reference/policy.schema.json'), 'utf8');
+  expect(
+    ['blockVendor', 'vendors', 'costCenters'].filter((name) => !schema.includes(`"${name}"`)),
+  ).toEqual([]);
 });
 
 test('a read is sent with its parameters, and its integers are exact', async () => {

@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { buildSchema, isInterfaceType, isUnionType } from 'graphql';
+import { placeholdersIn } from './placeholders.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 const page = read('docs/reference/schema.md');
-const types = Object.values(
-  buildSchema(read('schema.graphql'), { assumeValidSDL: true }).getTypeMap(),
-);
+const schema = buildSchema(read('schema.graphql'), { assumeValidSDL: true });
+const types = Object.values(schema.getTypeMap());
 const unions = types.filter(isUnionType).filter(({ name }) => !name.startsWith('_'));
 const interfaces = types.filter(isInterfaceType);
 
@@ -30,4 +31,47 @@ test.each(unions)('the members of $name are those of the schema', (union) => {
 
 test.each(interfaces)('the fields of $name are those of the schema', (type) => {
   expect(namesIn(cellOf(type.name))).toEqual(Object.keys(type.getFields()));
+});
+
+/** The root fields of a schema, such as `Query.glCodes`, and the types that they return. */
+const rootFieldsOf = (schema: ReturnType<typeof buildSchema>) =>
+  [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+    Object.values(root?.getFields() ?? {}).map(
+      ({ name, type }) => [`${root}.${name}`, String(type)] as const,
+    ),
+  );
+
+test('the table of root fields has each one, and what it returns', () => {
+  const [, table = ''] = page.split('\n## Root fields\n');
+  const [section = ''] = table.split('\n## ');
+  const written = [...section.matchAll(/^\| `(\w+\.\w+)` \|.*\| `(\w+)`[^|]* \|$/gm)];
+  expect(written.map(([, field, type]) => [field, type]).sort()).toEqual(
+    rootFieldsOf(schema).sort(),
+  );
+});
+
+test('the page of federation names each entity', () => {
+  const page = read('docs/how-to/federation.md');
+  const entities = [...read('schema.graphql').matchAll(/^(?:extend )?type (\w+) @key/gm)];
+  expect(entities).not.toEqual([]);
+  expect(entities.map(([, name]) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual(
+    [],
+  );
+});
+
+test('the changelog names each root field that no release has', () => {
+  const releases = new URL('test/fixtures/releases/', root);
+  const released = readdirSync(releases).flatMap((name) =>
+    rootFieldsOf(buildSchema(readFileSync(new URL(`${name}/schema.graphql`, releases), 'utf8'))),
+  );
+  const known = new Set(released.map(([field]) => field));
+  const [, rest = ''] = read('CHANGELOG.md').split('\n## Unreleased\n');
+  const [unreleased = ''] = rest.split('\n## ');
+  const added = rootFieldsOf(schema).filter(([field]) => !known.has(field));
+  const names = added.map(([field]) => field.replace(/.*\./, ''));
+  expect(names.filter((name) => !unreleased.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('no description is one that npm run new-operation wrote', () => {
+  expect(placeholdersIn(fileURLToPath(root))).toEqual([]);
 });
