@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { variables } from '../../src/config/config.ts';
+import { prefixOf, serviceNames } from '../../src/config/service-settings.ts';
 import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
 import { rejections } from './harmful-edits.ts';
@@ -76,7 +77,11 @@ const mistakes = {
   'podMonitor.enabled=true': /networkPolicy\.metricsFrom is required/,
   'audit.output=volume': /audit\.volume is empty/,
 };
-for (const [argument, words] of Object.entries(mistakes)) {
+const withoutService = serviceNames.map((name) => {
+  const setting = `settings.${prefixOf(name)}BASE_URL`;
+  return [`${setting}=`, new RegExp(`${RegExp.escape(setting)} is required`)] as const;
+});
+for (const [argument, words] of [...Object.entries(mistakes), ...withoutService]) {
   check(`helm: ${argument} is rejected`, () => checkHelmRejects(argument, words));
 }
 
