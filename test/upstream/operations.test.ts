@@ -13,7 +13,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { camelCase } from '../../src/lib/camel-case.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
-import { versionsOf } from '../../src/upstream/declarations.ts';
+import { services, versionsOf } from '../../src/upstream/declarations.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
@@ -53,6 +53,18 @@ test('no two operations have the same path, because one reference service has al
   const paths = versions.map(({ path }) => path);
   expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
 });
+
+test.each(Object.entries(services))(
+  'the probe of the service %s is a read of its own, with its parameters',
+  (service, { probe }) => {
+    const { parameters, ...operation } = operations[probe.operation];
+    expect([service, operation.effect]).toEqual([operation.service, 'read']);
+    const sent = new URLSearchParams(probe.search);
+    const { properties, required = [] }: WireType = parameters;
+    expect(Object.keys(properties ?? {})).toEqual(expect.arrayContaining([...sent.keys()]));
+    expect([...sent.keys()]).toEqual(expect.arrayContaining([...required]));
+  },
+);
 
 test('docs/reference/service-api.md names the parameters and fields of each operation, and no section is missing', () => {
   const page = readFileSync(
