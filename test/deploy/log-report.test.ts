@@ -6,7 +6,12 @@ import { startStack } from '../support/stack.ts';
 
 /** What the command prints for these lines: the faults, the callers and the unknown writes. */
 function reportOf(lines: object[], ...args: string[]) {
-  const input = lines.map((line) => `[pod/gateway-1] ${JSON.stringify(line)}\n`).join('');
+  return reportOfText(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), ...args);
+}
+
+/** The same for the text of a log, as a gateway writes it. */
+function reportOfText(log: string, ...args: string[]) {
+  const input = log.replace(/^(?=.)/gm, '[pod/gateway-1] ');
   const text = spawnSync('node', ['deploy/log-report.ts', ...args], {
     input: `no JSON\n\n${input}`,
     encoding: 'utf8',
@@ -35,7 +40,7 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   await gateway.graphql(write);
   await gateway.logLine({ msg: 'request', requestId: '3' });
 
-  const { faults, callers, unknown } = reportOf(gateway.logs);
+  const { faults, callers, unknown } = reportOfText(gateway.logText());
   expect(faults).toEqual([
     ['2', expect.any(String), 'call upgradeToHQ UPSTREAM_FAILED 500 status 500'],
   ]);
