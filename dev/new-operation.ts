@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { parse } from 'graphql';
 import { camelCase } from '../src/lib/camel-case.ts';
+import { services } from '../src/upstream/declarations.ts';
 
 /*
  * `npm run new-operation -- blockVendor --write --outcome VendorBlocked --body 'vendor_id:identifier reason:text?'` writes
@@ -35,7 +37,7 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     write: { type: 'boolean', default: false },
-    service: { type: 'string', default: 'ledger' },
+    service: { type: 'string' },
     outcome: { type: 'string' },
     parameters: { type: 'string', default: '' },
     body: { type: 'string', default: '' },
@@ -55,6 +57,12 @@ if (!/^[A-Za-z]\w*$/.test(operation) || (!isWrite && item === '')) {
   throw new Error(
     'Name the operation, and the type of the items of a read: getVendors --item Vendor',
   );
+}
+const serviceNames = Object.keys(services);
+const [onlyService] = serviceNames.length === 1 ? serviceNames : [];
+const ofService = values.service ?? onlyService;
+if (ofService === undefined || !serviceNames.includes(ofService)) {
+  throw new Error(`--service names a service of declarations.ts: ${serviceNames.join(' or ')}`);
 }
 const member = values.outcome ?? (isWrite ? `${upper(field)}Completed` : `${item}List`);
 const [parameters, body, fields] = [values.parameters, values.body, values.fields].map(fieldsOf);
@@ -105,6 +113,36 @@ function fieldsOf(list: string): Field[] {
       if (!graphql || !sample) throw new Error(`${text} is no field, such as reason:text?`);
       return { wire, name, type, graphql, sample, isOptional };
     });
+}
+
+// The examples of subgraphs are composed with the schema, so a name in them is taken, too.
+for (const file of ['schema.graphql', ...exampleSubgraphs()]) {
+  const taken = namesIn(file);
+  const inputs = sent.flatMap(({ type, inner }) => (inner ? [`${type}Input`] : []));
+  const names = [field, `${upper(field)}Result`, member, item, ...inputs];
+  const found = names.filter((name) => taken.has(name));
+  if (found.length > 0) {
+    throw new Error(
+      `${file} has ${found.join(' and ')}. Choose other names, or rename those there`,
+    );
+  }
+}
+function exampleSubgraphs(): string[] {
+  const folder = 'examples/federation';
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder).filter((file) => file.endsWith('.graphql'));
+  return files.map((file) => `${folder}/${file}`);
+}
+/** The names of the types and of the root fields in a schema. */
+function namesIn(file: string): Set<string> {
+  const { definitions } = parse(readFileSync(file, 'utf8'));
+  const names = definitions.flatMap((definition) => {
+    if (!('name' in definition) || !definition.name) return [];
+    const { value } = definition.name;
+    if (!/^(Query|Mutation)$/.test(value)) return [value];
+    return 'fields' in definition ? (definition.fields ?? []).map(({ name }) => name.value) : [];
+  });
+  return new Set(names);
 }
 
 /** The names of the types in `wire-types.ts` that these fields use. */
@@ -179,7 +217,7 @@ insert(
   declarations,
   '} as const satisfies Record<string, Declaration>;',
   `  ${operation}: {
-    service: '${values.service}',
+    service: '${ofService}',
     section: '${section}',
     method: '${isWrite ? 'POST' : 'GET'}',
     path: '${operation}',

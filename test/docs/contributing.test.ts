@@ -19,18 +19,21 @@ import { placeholdersIn } from './placeholders.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied =
-  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations docs/reference';
+  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations examples/federation docs/reference';
+
+type Change = [file: string, from: string, to: string];
+
+const addService: Change = [
+  'src/upstream/declarations.ts',
+  'export const services = {',
+  "export const services = {\n  vendors: { probe: { operation: 'getVendors', search: '?project=&name=' } },",
+];
 
 /**
- * What is changed by hand: a second service, a second version of an operation, a list in the response to the write, and a
+ * What else is changed by hand: a second version of an operation, a list in the response to the write, and a
  * workflow action with parameters.
  */
-const changes: [file: string, from: string, to: string][] = [
-  [
-    'src/upstream/declarations.ts',
-    'export const services = {',
-    "export const services = {\n  vendors: { probe: { operation: 'getVendors', search: '?project=&name=' } },",
-  ],
+const changes: Change[] = [
   [
     'src/upstream/declarations.ts',
     "    path: 'getCostCenters',\n",
@@ -89,6 +92,7 @@ async function followExample(): Promise<string> {
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, 'test/resolvers'), { recursive: true });
+  change(folder, addService);
   const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   const commands = [...page.matchAll(/^npm run new-operation -- (.*)$/gm)];
   expect(commands).toHaveLength(3);
@@ -97,21 +101,23 @@ async function followExample(): Promise<string> {
     const args = [...options.matchAll(/'([^']*)'|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? word,
     );
-    const ofVendors = options.includes('Vendor') ? ['--service', 'vendors'] : [];
+    const ofService = ['--service', options.includes('Vendor') ? 'vendors' : 'ledger'];
     const given = args.filter((arg) => arg !== undefined);
-    await run(folder, 'node', 'dev/new-operation.ts', ...given, ...ofVendors);
+    await run(folder, 'node', 'dev/new-operation.ts', ...given, ...ofService);
   }
-  for (const [file, from, to] of changes) {
-    const path = join(folder, file);
-    const text = readFileSync(path, 'utf8');
-    if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
-    writeFileSync(
-      path,
-      text.replace(from, () => to),
-    );
-  }
+  for (const one of changes) change(folder, one);
   await run(folder, 'graphql-codegen', '--config', 'codegen.yml');
   return folder;
+}
+
+function change(folder: string, [file, from, to]: Change): void {
+  const path = join(folder, file);
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
 }
 
 async function run(folder: string, tool: string, ...args: string[]): Promise<string> {
@@ -172,6 +178,20 @@ const aliases = (count: number, field: (n: number) => string) =>
 test('the example has no fault of types, with the tests that the command wrote', async () => {
   expect(await run(folder, 'sh', '-c', 'tsc || true')).toBe('');
 }, 600_000);
+
+test.each([
+  ['without a service', 'getOffices --item Office', '--service names a service'],
+  ['with an unknown service', 'getOffices --item Office --service offices', 'vendors or ledger'],
+  ['of a type of the schema', 'a --item Vendor --service ledger', 'schema.graphql has Vendor'],
+  [
+    'of a field and a type of an example',
+    'getBudgets --item Budget --service ledger',
+    'examples/federation/budgets.graphql has budgets and Budget.',
+  ],
+])('an operation %s is rejected before anything is written', async (_, options, problem) => {
+  const command = run(folder, 'node', 'dev/new-operation.ts', ...options.split(' '));
+  await expect(command).rejects.toMatchObject({ stderr: expect.stringContaining(problem) });
+});
 
 test('the pages of the reference have what the command wrote', () => {
   const rows = ['errors', 'schema', 'service-api'].flatMap((page) =>
