@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -98,14 +99,15 @@ function createCopy(): string {
   return copy;
 }
 
-/** Runs test files in a copy. The result is 0 if they pass, and 124 if they do not end in so many seconds. */
+/** Runs test files in a copy. The status is 0 if they pass, and 124 if they do not end in so many seconds. */
 async function runTests(copy: string, args: string[], seconds: number, more = {}) {
   const env = { ...process.env, ...more };
   // This command of GNU coreutils also ends the processes that tests have started.
   const command = ['--kill-after=5', String(seconds), 'npm', 'test', '--', ...args];
-  const child = spawn('timeout', command, { cwd: copy, env, stdio: 'ignore' });
-  const [status] = await once(child, 'close');
-  return Number(status);
+  const child = spawn('timeout', command, { cwd: copy, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const [output, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  const failed = [...output.matchAll(/^FAIL (\S+)/gm)].map(([, name]) => name);
+  return { status: Number(status), failed: [...new Set(failed)] };
 }
 
 /** Runs test files with coverage. Returns those that pass, and the names of those that fail. */
@@ -176,29 +178,20 @@ function batchesFor(mutant: Mutant, tests: Test[]): Test[][] {
 async function findingOf(mutant: Mutant, copy: string, tests: Test[]): Promise<string | undefined> {
   const { file, source, start, end, text } = mutant;
   const target = join(copy, file);
-  const output = join(copy, 'result.json');
   fs.writeFileSync(target, source.slice(0, start) + text + source.slice(end));
   try {
     for (const batch of batchesFor(mutant, tests)) {
       // A busy machine takes longer.
       const timeout = Math.ceil(60 + 3 * batch.reduce((sum, { seconds }) => sum + seconds, 0));
       const names = batch.map(({ name }) => name);
-      const args = ['--bail', '--maxWorkers=2', '--json', `--outputFile=${output}`, ...names];
-      const status = await runTests(copy, args, timeout);
+      const args = ['--bail', '--maxWorkers=2', ...names];
+      const { status, failed } = await runTests(copy, args, timeout);
       if (status === 124) return `tests that do not end within ${timeout} s`;
-      if (status !== 0) return failedIn(output, copy).join(', ');
+      if (status !== 0) return failed.join(', ') || 'tests that do not start';
     }
   } finally {
     fs.writeFileSync(target, source);
   }
-}
-
-/** The test files that failed in the last run. */
-function failedIn(output: string, copy: string): string[] {
-  const { testResults } = resultSchema.parse(JSON.parse(fs.readFileSync(output, 'utf8')));
-  return testResults
-    .filter(({ status }) => status !== 'passed')
-    .map(({ name }) => relative(copy, name));
 }
 
 const mutants = files
