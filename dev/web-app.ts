@@ -22,7 +22,9 @@ export async function startWebApp(
   port: string,
 ): Promise<WebApp> {
   if (!isInstalled()) {
-    process.stdout.write('Installing the packages of the web app, once …\n');
+    process.stdout.write(
+      'Installing the packages of the example app. This is only necessary the first time.\n',
+    );
     const workspaces = ['packages/client', 'examples/web'].map((name) => `--workspace=${name}`);
     const install = ['install', '--no-save', '--workspaces', ...workspaces];
     const npm = spawn('npm', install, { cwd: root, stdio: 'inherit' });
