@@ -85,18 +85,22 @@ function describe(head: string, { unknown, unseen, records }: Differences): Repo
   return { text: `${head}\n${text}`, isAsDeclared: unknown.size === 0 };
 }
 
-/** Reads the command line. Undefined if it is not valid. */
-function readCommand(): Options | undefined {
+/** Reads the command line. A text says what is missing or not valid. */
+function readCommand(): Options | string {
   const type = 'string';
   const options = { query: { type }, service: { type }, token: { type } } as const;
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options });
     const [url = ''] = positionals;
     const { query, service = 'ledger', token = process.env.CONTRACT_TOKEN } = values;
-    const isValid = URL.canParse(url) && token !== undefined && isService(service);
-    return isValid ? { url, token, service, query } : undefined;
-  } catch {
-    return undefined;
+    if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
+    if (token === undefined) {
+      return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
+    }
+    if (!isService(service)) return `There is no service "${service}".`;
+    return { url, token, service, query };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
@@ -105,11 +109,15 @@ const isService = (name: string): name is ServiceName => Object.hasOwn(services,
 /** Runs the command. */
 async function main(): Promise<void> {
   const command = readCommand();
+  if (typeof command === 'string') {
+    process.stderr.write(`${command}\n\n${usage}`);
+    process.exitCode = 1;
+    return;
+  }
   try {
-    const report = command && (await checkContract(command));
-    if (report) process.stdout.write(report.text);
-    else process.stderr.write(usage);
-    process.exitCode = report?.isAsDeclared ? 0 : 1;
+    const { text, isAsDeclared } = await checkContract(command);
+    process.stdout.write(text);
+    process.exitCode = isAsDeclared ? 0 : 1;
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     process.stderr.write(`${cause instanceof Error ? cause.message : cause}\n`);

@@ -69,7 +69,7 @@ test('it sends one read, and follows no redirect', async () => {
   }
 });
 
-test('the command exits with 0 or 1, and takes the token from the environment', async () => {
+test('the command exits with 0 or 1, takes the token from the environment, and says what is missing', async () => {
   const { url } = await startResponding('{"service_status":{"status":0},"list":[]}');
   const strange = await startResponding('{"items":[]}');
   const run = async (args: string[], env = {}) => {
@@ -77,11 +77,14 @@ test('the command exits with 0 or 1, and takes the token from the environment', 
     const { code } = await command.exited;
     return { code, output: command.lines.join('\n'), error: command.errorText() };
   };
-  const [fits, differs, unreachable, none] = await Promise.all([
+  const [fits, differs, unreachable, none, noUrl, noService, noOption] = await Promise.all([
     run([url], { CONTRACT_TOKEN: token }),
     run([strange.url, '--token', token]),
     run(['http://127.0.0.1:1/', '--token', token]),
     run([url]),
+    run(['ledger.example.com', '--token', token]),
+    run([url, '--token', token, '--service', 'other']),
+    run([url, '--token', token, '--verbose']),
   ]);
   expect(fits).toMatchObject({ code: 0, error: '' });
   expect(differs).toMatchObject({
@@ -89,5 +92,11 @@ test('the command exits with 0 or 1, and takes the token from the environment', 
     output: expect.stringContaining('items: not declared'),
   });
   expect(unreachable).toMatchObject({ code: 1, output: '' });
-  expect(none).toMatchObject({ code: 1, error: expect.stringContaining('Usage:') });
+  expect(none).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(/^There is no token\..*CONTRACT_TOKEN.*\n\nUsage:/),
+  });
+  expect(noUrl.error).toMatch(/^The base URL is missing or not valid\./);
+  expect(noService.error).toMatch(/^There is no service "other"\./);
+  expect(noOption.error).toMatch(/^Unknown option '--verbose'/);
 });
