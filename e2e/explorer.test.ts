@@ -81,6 +81,20 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   const barBox = await bar.boundingBox();
   expect((explorerBox?.y ?? 0) + (explorerBox?.height ?? 0)).toBeLessThanOrEqual(barBox?.y ?? 0);
 
+  // If the response is lost, the bar says so for a mutation. For a query, there is nothing to find out.
+  await page.route(url, (route) => route.abort());
+  await run.click();
+  await bar.getByText('It is not known whether the mutation took effect').waitFor();
+  await page.locator('.graphiql-tab', { hasText: 'GlCodes' }).click();
+  await page.waitForFunction(() => localStorage.getItem('graphiql:query')?.includes('GlCodes'));
+  const failed = page.waitForEvent('requestfailed');
+  await run.click();
+  await failed;
+  await bar.getByText('No response', { exact: true }).waitFor();
+  expect(await bar.getByRole('status').textContent()).toBe('');
+  await page.unroute(url);
+  expect(errors.splice(0)).toEqual(Array(2).fill(expect.stringContaining('ERR_FAILED')));
+
   // The explorer writes its query into the address.
   await page.goto(`${url}?query=${encodeURIComponent('{ __typename }')}`);
   await run.waitFor();
