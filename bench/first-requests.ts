@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
+import { type Credentials, type Peer, startPeer } from './peers.ts';
+import { measureStarts } from './starts.ts';
 import { markdown, median } from './table.ts';
 import { type HttpRequest, requestOf, type Workload } from './workloads.ts';
 
@@ -22,15 +23,12 @@ export async function measureFirstRequests(
   credentials: Credentials,
   starts: number,
 ): Promise<FirstRequestsResult[]> {
-  const service = await startService(0);
   const results = workloads.flatMap((workload) =>
     peers.map((peer): FirstRequestsResult => ({ peer, workload, starts: [] })),
   );
-  for (let n = 0; n < starts; n++) {
-    for (const { peer, workload, starts } of n % 2 === 0 ? results : [...results].reverse())
-      starts.push(await measureStart(peer, workload, gateway, service.origin, credentials));
-  }
-  await stop(service.child);
+  await measureStarts(results, starts, ({ peer, workload }, service) =>
+    measureStart(peer, workload, gateway, service, credentials),
+  );
   return results;
 }
 

@@ -2,7 +2,8 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMb } from '../stress/process.ts';
 import { send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
+import { type Credentials, type Peer, startPeer } from './peers.ts';
+import { measureStarts } from './starts.ts';
 import { markdown, median } from './table.ts';
 import { cheapRequest, type HttpRequest } from './workloads.ts';
 
@@ -25,13 +26,10 @@ export async function measureMemory(
 ): Promise<MemoryResult[]> {
   const tokens = Array.from({ length: TOKENS }, (_, n) => credentials.tokenOf(`caller-${n}`));
   const requests = (await Promise.all(tokens)).map((token) => cheapRequest('graphql', token));
-  const service = await startService(0);
   const results = peers.map((peer): MemoryResult => ({ peer, starts: [] }));
-  for (let n = 0; n < starts; n++) {
-    for (const { peer, starts } of n % 2 === 0 ? results : results.toReversed())
-      starts.push(await measureStart(peer, gateway, service.origin, credentials, requests));
-  }
-  await stop(service.child);
+  await measureStarts(results, starts, ({ peer }, service) =>
+    measureStart(peer, gateway, service, credentials, requests),
+  );
   return results;
 }
 

@@ -1,0 +1,16 @@
+import { stop } from './children.ts';
+import { startService } from './peers.ts';
+
+/** Measures several times, each time after new starts and every other time in reverse, in front of the stub service. */
+export async function measureStarts<Start, Result extends { starts: Start[] }>(
+  results: readonly Result[],
+  count: number,
+  measure: (result: Result, service: string) => Promise<Start>,
+): Promise<void> {
+  const service = await startService(0);
+  for (let n = 0; n < count; n++) {
+    for (const result of n % 2 === 0 ? results : results.toReversed())
+      result.starts.push(await measure(result, service.origin));
+  }
+  await stop(service.child);
+}
