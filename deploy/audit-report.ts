@@ -140,16 +140,19 @@ function isAsked(line: WriteLine): boolean {
   return subject === undefined || isOf(subject, line);
 }
 
+/** The outcomes after which nobody knows whether the write took effect. */
+const unknownMembers: unknown[] = ['LedgerOutcomeUnknown', 'LedgerUnrecognizedStatus'];
+
 function isKnown(line: WriteLine): boolean {
   return (
     line.audit === 'outcome' &&
     typeof line.outcome === 'string' &&
-    line.outcome !== 'LedgerOutcomeUnknown'
+    !unknownMembers.includes(line.outcome)
   );
 }
 
 function isUnknown({ isSent, end }: Write): boolean {
-  return end ? end.outcome === 'LedgerOutcomeUnknown' : isSent;
+  return end ? unknownMembers.includes(end.outcome) : isSent;
 }
 
 /** The writes whose outcome nobody has learned: of those of one intent, only the ones that were sent. */

@@ -34,6 +34,8 @@ const lineSchema = z.object({
   refusal: z.string().optional(),
   issuer: z.string().optional(),
   azp: z.string().optional(),
+  writes: z.array(z.string()).optional(),
+  replay: z.boolean().optional(),
   client: z.string().optional(),
   heldBytes: z.number().optional(),
   ms: z.number().optional(),
@@ -138,6 +140,14 @@ function endedFaults(states: readonly Line[]): Set<string> {
   return new Set([...open].flatMap(([text, { times }]) => (times === 0 ? [text] : [])));
 }
 
+/** The writes of a request to which the service responded with a status that it does not document. Nobody knows whether they took effect. */
+function unrecognizedOf(line: Line): Line[] {
+  const writes = (line.writes ?? []).map((write) => write.split(' '));
+  const code = 'LedgerUnrecognizedStatus';
+  const unrecognized = writes.filter(([, member]) => member === code);
+  return unrecognized.map(([operation]) => ({ ...line, operation, code }));
+}
+
 type Caller = Record<'requests' | 'rejected' | 'ms' | 'heldBytes', number> & {
   last: Line;
   names: Set<string>;
@@ -182,6 +192,7 @@ export class LogReport {
     if (msg === 'sent') this.#sent.set(write, line);
     if (msg === 'call' && outcome !== 'UNKNOWN') this.#sent.delete(write);
     if (msg === 'outcome unknown') this.#unknown.push(line);
+    if (line.replay !== true) this.#unknown.push(...unrecognizedOf(line));
   }
 
   #addFault(line: Line): void {

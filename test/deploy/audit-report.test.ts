@@ -7,7 +7,7 @@ import { createLogger } from '../../src/telemetry/log.ts';
 import { eventually } from '../../testkit/eventually.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
-import { reply, success } from '../../testkit/service.ts';
+import { json, reply, success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -115,6 +115,8 @@ test('which writes are unknown: without a readable answer, or without a line abo
   await send('ada', write, { ...key('lost'), 'x-request-id': 'lost' });
   await send('ada', write, { ...key('lost'), 'x-request-id': 'repeat' });
   await send('ada', write, { 'x-request-id': 'without-key' });
+  respondWith(json({ status: 77 }));
+  await send('ada', write, { ...key('undocumented'), 'x-request-id': 'undocumented' });
   // The gateway that sent it has ended.
   const sent = {
     ...{ audit: 'sent', time: '2026-10-01T08:00:00.000Z', iss: 'issuer', caller: 'ada' },
@@ -133,6 +135,7 @@ test('which writes are unknown: without a readable answer, or without a line abo
     ['ended', 'none: in flight, or the process ended', ''],
     ['lost', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
     ['without-key', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
+    ['undocumented', 'LedgerUnrecognizedStatus', ''],
   ]);
   expect(status).toBe(0);
 });

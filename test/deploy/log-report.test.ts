@@ -52,6 +52,17 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   ]);
 });
 
+test('a write to which the service responds with an undocumented status is an unknown write, once', async () => {
+  const { gateway } = await startStack(json({ status: 77 }));
+  for (const id of ['first', 'replay']) {
+    await gateway.graphql(write, {}, { 'x-request-id': id, 'idempotency-key': 'intent-1' });
+  }
+  await gateway.logLine({ msg: 'request', requestId: 'replay' });
+  const { unknown } = reportOfText(gateway.logText());
+  const row = { time: expect.any(String), operation: 'Mutation.workflowAction', caller: hash };
+  expect(unknown).toEqual([{ ...row, code: 'LedgerUnrecognizedStatus', requestId: 'first' }]);
+});
+
 test('faults are causes: neither requests that failed because of the service, nor what an open circuit rejects', () => {
   const line = { level: 40, time: Date.now(), requestId: '1' };
   const call = { ...line, msg: 'call', operation: 'getGLCodes5', outcome: 'UPSTREAM_UNAVAILABLE' };
