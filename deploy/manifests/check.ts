@@ -23,6 +23,7 @@ const text = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 const production = 'helm/examples/production.yaml';
 const required = 'manifests/values/required.yaml';
 const everything = 'manifests/values/everything.yaml';
+const least = 'manifests/values/least.yaml';
 const renderings = {
   required: [required],
   everything: [everything],
@@ -44,7 +45,7 @@ for (const [name, values] of Object.entries(renderings)) {
 }
 
 check('helm: everything can be turned off', () => {
-  const manifests = render(['manifests/values/least.yaml']);
+  const manifests = render([least]);
   manifests.forEach(validate);
   const kinds = manifests.map(({ kind }) => kind).sort();
   if (kinds.join() !== 'Deployment,Service') throw new Error(kinds.join());
@@ -117,6 +118,13 @@ check('helm: a changed policy starts no new pods, a changed setting does', () =>
   }
   if (deploymentWith('--set', 'settings.LOG_LEVEL=warn') === before) {
     throw new Error('a setting starts no pods');
+  }
+});
+
+check('helm: a pod whose store is its own ends before the next one starts', () => {
+  const deployment = render([least]).find(({ kind }) => kind === 'Deployment');
+  if (!JSON.stringify(deployment).includes('"strategy":{"type":"Recreate"}')) {
+    throw new Error('two pods can run at a time');
   }
 });
 
