@@ -3,10 +3,9 @@ import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config/config.ts';
 import { prefixOf, serviceNames, variablesOf } from '../../src/config/service-settings.ts';
 
-const page = readFileSync(
-  new URL('../../docs/reference/configuration.md', import.meta.url),
-  'utf8',
-);
+const read = (page: string) =>
+  readFileSync(new URL(`../../docs/reference/${page}`, import.meta.url), 'utf8');
+const page = read('configuration.md');
 
 /** The rows of the tables: the variables, each with its default in backticks, or a word. */
 const documented = new Map(
@@ -30,6 +29,20 @@ test('the page has every variable, and no other', () => {
 test('the page names the prefix of each further service, whose variables are those of the ledger', () => {
   const missing = further.map(prefixOf).filter((prefix) => !page.includes(`\`${prefix}`));
   expect(missing).toEqual([]);
+});
+
+test('the page names the settings of the files of each further service', () => {
+  const metrics = read('metrics.md');
+  const settings = further.map((name) => prefixOf(name).replace('UPSTREAM_', '').toLowerCase());
+  const names = settings.flatMap((word) => [`${word}tls`, `${word}headers`]);
+  expect(names.filter((name) => !metrics.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the first sentences name every variable that is required', () => {
+  const [, first = ''] = page.split('\n\n');
+  const required = Object.entries(variables).filter(([, type]) => !type.safeParse(undefined).success);
+  const named = [...first.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
+  expect(named.sort()).toEqual(required.map(([name]) => name).sort());
 });
 
 const settings = own.flatMap(([name, schema]) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { buildSchema, isInterfaceType, isUnionType } from 'graphql';
+import { buildSchema, isEnumType, isInterfaceType, isUnionType } from 'graphql';
 import { placeholdersIn } from './placeholders.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -59,17 +59,29 @@ test('the page of federation names each entity', () => {
   );
 });
 
-test('the changelog names each root field that no release has', () => {
+/** The names of a schema, such as `GlCode.name` and `Query.glCodes.first`. */
+const namesOf = (schema: ReturnType<typeof buildSchema>) =>
+  Object.values(schema.getTypeMap()).flatMap((type) => {
+    if (isEnumType(type)) return type.getValues().map(({ name }) => `${type}.${name}`);
+    const fields = 'getFields' in type ? Object.values(type.getFields()) : [];
+    return fields.flatMap((field) => {
+      const args = 'args' in field ? field.args : [];
+      return [field, ...args].map((one) =>
+        [type, field, ...(one === field ? [] : [one])].map(({ name }) => name).join('.'),
+      );
+    });
+  });
+
+test('the changelog names each field, argument and enum value that no release has', () => {
   const releases = new URL('test/fixtures/releases/', root);
   const released = readdirSync(releases).flatMap((name) =>
-    rootFieldsOf(buildSchema(readFileSync(new URL(`${name}/schema.graphql`, releases), 'utf8'))),
+    namesOf(buildSchema(readFileSync(new URL(`${name}/schema.graphql`, releases), 'utf8'))),
   );
-  const known = new Set(released.map(([field]) => field));
   const [, rest = ''] = read('CHANGELOG.md').split('\n## Unreleased\n');
   const [unreleased = ''] = rest.split('\n## ');
-  const added = rootFieldsOf(schema).filter(([field]) => !known.has(field));
-  const names = added.map(([field]) => field.replace(/.*\./, ''));
-  expect(names.filter((name) => !unreleased.includes(`\`${name}\``))).toEqual([]);
+  const added = namesOf(schema).filter((name) => !released.includes(name));
+  const isNamed = (name: string) => unreleased.includes(`\`${name.replace(/.*\./, '')}\``);
+  expect(added.filter((name) => !isNamed(name))).toEqual([]);
 });
 
 test('no description is one that npm run new-operation wrote', () => {
