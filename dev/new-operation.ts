@@ -414,12 +414,18 @@ if (isWrite) {
 
 // An example, a test, and the pages that name each member and each union.
 const keyword = isWrite ? 'mutation' : 'query';
+const namesOf = (all: readonly Field[] | undefined) => join(all, ({ name }) => name, ' ');
+/** The selection of everything that the member has of its own. */
+const ofMember =
+  isWrite && beside.length === 0
+    ? ''
+    : `... on ${member} { ${isWrite ? '' : `${field} { ${namesOf(itemFields)} } `}${namesOf(beside)} }`;
 const selection = `__typename
     ... on LedgerStatus { invoiceId message }
     ... on LedgerProblem { message }
     ... on LedgerUnrecognizedStatus { status }
 ${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : ''}
-    ${isWrite && beside.length === 0 ? '' : `... on ${member} { ${isWrite ? '' : `${field} { ${join(itemFields, ({ name }) => name, ' ')} } `}${join(beside, ({ name }) => name, ' ')} }`}`;
+    ${ofMember}`;
 const value = ({ graphql, sample, inner }: Field): string => {
   if (inner) return `[{ ${join(inner, (one) => `${one.name}: ${value(one)}`)} }]`;
   return graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
@@ -430,6 +436,13 @@ writeFileSync(
   `# Sends ${operation}.\n${keyword} ${upper(field)} {\n  ${field}${given} {\n    ${selection}\n  }\n}\n`,
 );
 const fragment = isWrite ? 'outcomeFields' : 'readFields';
+/** The value of a field in the response to the query of the test. */
+const readOf = ({ graphql, sample }: Field): string =>
+  /^(ID|String)$/.test(graphql) ? `'${sample.replaceAll('"', '')}'` : sample;
+const expected = [
+  ...(isWrite ? [] : [`${field}: [{ ${join(itemFields, (one) => `${one.name}: ${readOf(one)}`)} }]`]),
+  ...beside.map((one) => `${one.name}: ${one.isOptional && !isWrite ? 'null' : readOf(one)}`),
+];
 const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceAll('"', '')}`, '&');
 writeFileSync(
   `test/resolvers/${field}.test.ts`,
@@ -442,8 +455,8 @@ const share = shareGateway();
 
 test('${operation} is sent as declared, and its outcome is read', async () => {
   const { service, gateway } = share(json('${sample}'));
-  const { data } = await gateway.graphql(\`${isWrite ? 'mutation ' : ''}{ ${field}${given} { \${${fragment}} } }\`);
-  expect(data.${field}).toEqual({ __typename: '${member}', invoiceId: '7', message: 'done' });
+  const { data } = await gateway.graphql(\`${isWrite ? 'mutation ' : ''}{ ${field}${given} { \${${fragment}} ${ofMember} } }\`);
+  expect(data.${field}).toEqual({ __typename: '${member}', invoiceId: '7', message: 'done'${expected.map((one) => `, ${one}`).join('')} });
   expect(service.received.map(({ method, url, body }) => [method, url, body])).toEqual([
     ['${isWrite ? 'POST' : 'GET'}', '/${operation}${search ? `?${search}` : ''}', '${body?.length ? sampleOf(body) : ''}'],
   ]);
