@@ -31,7 +31,7 @@ export function perService<Value>(create: (name: ServiceName) => Value) {
 
 /** The prefix of the variables of a service: `UPSTREAM_` for the ledger, `UPSTREAM_VENDORS_` for a service `vendors`. */
 export function prefixOf(service: string): string {
-  const word = service === 'ledger' ? '' : `${service.replaceAll(/(?=[A-Z])/g, '_')}_`;
+  const word = service === 'ledger' ? '' : `${service.replaceAll(/(?<=.)(?=[A-Z])/g, '_')}_`;
   return `UPSTREAM_${word.toUpperCase()}`;
 }
 
