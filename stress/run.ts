@@ -25,8 +25,9 @@ const scenarios: Scenario[] = [
 ];
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
-const selected = scenarios.filter(({ name }) => only?.split(',').includes(name) ?? true);
-if (selected.length === 0) {
+const names = only?.split(',') ?? scenarios.map(({ name }) => name);
+const selected = scenarios.filter(({ name }) => names.includes(name));
+if (selected.length < names.length) {
   process.stderr.write(
     `Unknown scenario. Known: ${scenarios.map(({ name }) => name).join(', ')}\n`,
   );
