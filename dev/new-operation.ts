@@ -440,7 +440,9 @@ const fragment = isWrite ? 'outcomeFields' : 'readFields';
 const readOf = ({ graphql, sample }: Field): string =>
   /^(ID|String)$/.test(graphql) ? `'${sample.replaceAll('"', '')}'` : sample;
 const expected = [
-  ...(isWrite ? [] : [`${field}: [{ ${join(itemFields, (one) => `${one.name}: ${readOf(one)}`)} }]`]),
+  ...(isWrite
+    ? []
+    : [`${field}: [{ ${join(itemFields, (one) => `${one.name}: ${readOf(one)}`)} }]`]),
   ...beside.map((one) => `${one.name}: ${one.isOptional && !isWrite ? 'null' : readOf(one)}`),
 ];
 const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceAll('"', '')}`, '&');

@@ -40,7 +40,9 @@ test('the page names the settings of the files of each further service', () => {
 
 test('the first sentences name every variable that is required', () => {
   const [, first = ''] = page.split('\n\n');
-  const required = Object.entries(variables).filter(([, type]) => !type.safeParse(undefined).success);
+  const required = Object.entries(variables).filter(
+    ([, type]) => !type.safeParse(undefined).success,
+  );
   const named = [...first.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
   expect(named.sort()).toEqual(required.map(([name]) => name).sort());
 });
