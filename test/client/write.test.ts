@@ -106,6 +106,38 @@ const lost = { phase: 'unknown', mayAsk: true };
 const done = { phase: 'done' };
 const idle = { phase: 'idle' };
 
+/** A token that has to be fetched. Without a connection, there is none. */
+const fetchedToken = async () => {
+  if (native.navigator.onLine === false) throw new TypeError('Failed to fetch');
+  return tokenOf('ada');
+};
+
+test('a click without a connection says so, even if the token has to be fetched', async () => {
+  const { open, kinds } = await start([saved]);
+  replace(native, 'navigator', { onLine: false });
+  const write = open('ada', { token: fetchedToken });
+  expect(await write.click()).toMatchObject({ phase: 'failed', error: { code: 'OFFLINE' } });
+  expect(kinds()).toEqual([]);
+});
+
+test('if the user is not known without a connection, the write is unknown until it can be asked about', async () => {
+  const { open, kinds } = await start([saved]);
+  const navigator = { onLine: true };
+  replace(native, 'navigator', navigator);
+  const write = open('ada', {
+    token() {
+      const token = fetchedToken();
+      // The connection breaks right after the click, and is back when the user asks.
+      navigator.onLine = write.phases.includes('unknown');
+      return token;
+    },
+  });
+  expect(await write.click()).toMatchObject({ ...lost, result: { error: { reason: 'OFFLINE' } } });
+  navigator.onLine = true;
+  expect(await write.ask()).toMatchObject(settledError);
+  expect(kinds()).toEqual(['settle']);
+});
+
 test('a stopped write has failed with the reason as its message, is sent once, and may be submitted again', async () => {
   const message = 'Month-end closing until 18:00.';
   const stopped = fieldError('OPERATION_STOPPED', {}, { message });

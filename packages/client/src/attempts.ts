@@ -1,4 +1,4 @@
-import { wait, withDeadline } from './deadline.ts';
+import { isOffline, wait, withDeadline } from './deadline.ts';
 import { ageOf, type Intent, type Progress } from './intent.ts';
 import { recall } from './known-intent.ts';
 import {
@@ -75,8 +75,8 @@ export async function admit(
     tell([options.onProgress], { intent: sentAs, attempt, state: 'offline' });
     await wait(patience(), stop, 'online');
   }
-  const caller = isOffline()
-    ? ({ rejection: 'OFFLINE', user: undefined } as const)
+  const caller: Admission = isOffline()
+    ? { rejection: 'OFFLINE' }
     : await identify(request, options, stop, rejected);
   if (stop?.aborted) return { rejection: 'CANCELLED' };
   const { user = owner ?? caller.user } = recall(intent);
@@ -120,7 +120,7 @@ export async function attempt(
       }).catch(() => lost);
     } else {
       // If there was a token before, there may be one again.
-      const mayPass = rejection === 'SIGN_IN_FAILED' && count > 1;
+      const mayPass = rejection !== 'OTHER_USER' && count > 1;
       last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(rejection) };
     }
     // An error says only that this attempt did nothing. An earlier one may still be executed.
@@ -154,8 +154,6 @@ export function tell<Event>(
     }
   }
 }
-
-const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
 /** With jitter, so that clients do not repeat at the same time. */
 export function backoffMs(count: number, firstMs: number): number {

@@ -43,3 +43,6 @@ export function throwIfAborted(signal: Signal): void {
 /** The reason for ending: that of `signal`, which older browsers do not set, or a timeout. */
 const reasonOf = (signal: Signal): unknown =>
   signal?.reason ?? new DOMException('', signal?.aborted ? 'AbortError' : 'TimeoutError');
+
+/** Whether the device has no connection. Without a `navigator`, such as on some servers, that is not known. */
+export const isOffline = (): boolean => globalThis.navigator?.onLine === false;

@@ -1,4 +1,4 @@
-import { withDeadline } from './deadline.ts';
+import { isOffline, withDeadline } from './deadline.ts';
 import { type Headed, withHeaders } from './intent.ts';
 import { times } from './times.ts';
 
@@ -35,14 +35,14 @@ export async function identify(
   }: { token?: GetToken; attemptMs?: number | undefined },
   signal?: AbortSignal | null,
   rejected?: string,
-): Promise<Caller | Rejected<'SIGN_IN_FAILED'>> {
+): Promise<Caller | Rejected<'OFFLINE' | 'SIGN_IN_FAILED'>> {
   try {
     const token =
       getToken && (await withDeadline(attemptMs, signal, async () => getToken(rejected)));
     const { headers } = withToken(request, token);
     return { token, user: userOf(headers.get('authorization') ?? '') };
   } catch {
-    return { rejection: 'SIGN_IN_FAILED' };
+    return { rejection: isOffline() ? 'OFFLINE' : 'SIGN_IN_FAILED' };
   }
 }
 
