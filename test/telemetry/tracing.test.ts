@@ -15,6 +15,7 @@ const traceIdOf = (n: number) => n.toString(16).padStart(32, '0');
 const traceparentOf = (traceId: string) => `00-${traceId}-${parentId}-01`;
 const traceId = traceIdOf(0x4bf92f35);
 const failingId = traceIdOf(0x503);
+const refusedId = traceIdOf(0x400);
 const unsampledId = traceIdOf(0x5a);
 const keyedId = traceIdOf(0x4e);
 const rejectedId = traceIdOf(0x401);
@@ -49,8 +50,10 @@ describe('with an endpoint', () => {
   beforeAll(async () => {
     collector = await startCollector();
     service = await startService((response, request) => {
-      const fails = String(request.headers.traceparent).includes(failingId);
-      return (fails ? reply(503) : success)(response, request);
+      const [, id] = String(request.headers.traceparent).split('-');
+      const statuses: Record<string, number> = { [failingId]: 503, [refusedId]: 400 };
+      const status = statuses[String(id)];
+      return (status ? reply(status) : success)(response, request);
     });
     gateway = await startGatewayProcess(service, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -75,6 +78,7 @@ describe('with an endpoint', () => {
     );
     await send(readOf('failing'), { traceparent: traceparentOf(failingId) });
     await send(write, { traceparent: traceparentOf(failingId) });
+    await send(read, { traceparent: traceparentOf(refusedId) });
     await send(write, { traceparent: traceparentOf(keyedId), 'idempotency-key': 'a' });
     for (const token of [{ authorization: 'Bearer x' }, {}]) {
       const headers = { traceparent: traceparentOf(rejectedId), ...token };
@@ -195,6 +199,11 @@ describe('with an endpoint', () => {
       .filter(([, id]) => id === failingId)
       .map(([, , parent]) => parent);
     expect(new Set(parents).size).toBe(4);
+  });
+
+  test('the type of an error is the status of the response, from 400 on', () => {
+    const [call] = ofTrace(refusedId).filter(({ name }) => name === 'GET /getGLCodes5');
+    expect(call).toMatchObject({ isError: true, attributes: { 'error.type': '400' } });
   });
 
   test('claiming and recording a key have spans', () => {
