@@ -67,7 +67,7 @@ test.each(composers)('%s composes the gateway with the directives of a graph', (
 test('directives for what the schema does not have are a fault that names it', () => {
   const misspelled = { 'Mutation.workflowactions': '@authenticated', Mutation: '@authenticated' };
   expect(() => addDirectives(ledgerSdl, misspelled)).toThrow(
-    'The schema has no Mutation.workflowactions',
+    'The schema has no type, field or enum value Mutation.workflowactions',
   );
 });
 
