@@ -93,7 +93,8 @@ const files = String(stdout).split('\0').filter(fs.existsSync);
 /** Copies the project into a folder that exists until the end. */
 function createCopy(): string {
   const copy = fs.mkdtempSync(join(tmpdir(), 'mutate-'));
-  process.once('exit', () => fs.rmSync(copy, { recursive: true, force: true }));
+  // Processes of the last tests may still write there.
+  process.once('exit', () => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
   for (const file of files) fs.cpSync(file, join(copy, file));
   fs.symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
   return copy;
