@@ -18,6 +18,10 @@ const MAX_INTERPRETED_FIELDS = 50_000;
 /** The lengths to which texts and lists of an outcome may be cut, in characters. The first that fits is used, or the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 
+type SettledWrite = { outcome: unknown };
+/** The result of `settleWrites`, or a union member. */
+type SettledKey = { __typename?: string; writes?: readonly SettledWrite[] };
+
 /** What an execution has counted so far. */
 const nothing = { references: 0, failed: 0, fields: 0, bytes: 0 };
 
@@ -140,8 +144,8 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * The outcome of a write as it fits into the response, with its texts and lists cut if need be. Never an error:
-   * the outcome must reach the client.
+   * The outcome of a write, or the outcomes of a settled key, as they fit into the response, with their texts and lists cut
+   * if need be. Never an error: an outcome must reach the client.
    */
   async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
     const turn = this.#scope.turn();
@@ -149,7 +153,7 @@ export class ResponseLimits implements Limits {
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
-      if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
+      if (maxLength < Infinity) fitting = shortOutcome(outcome, maxLength);
       const bytes = jsonLength(fitting) * fields;
       const items = countItems([fitting]) * fields;
       const isInLimits = // docs/reference/limits.md
@@ -207,4 +211,17 @@ export class ResponseLimits implements Limits {
   #reserve(bytes: number): Promise<void> | undefined {
     return this.#scope.reservation.reserve(bytes, this.#scope.signal);
   }
+}
+
+/**
+ * The short form of what a mutation field returns. Only a settled key is no union member. Each of its outcomes is shortened,
+ * and none is left out: the client would take a write that is missing for one that was not executed.
+ */
+function shortOutcome(outcome: object, maxLength: number): unknown {
+  const { __typename, writes }: SettledKey = Object(outcome);
+  if (__typename !== undefined || writes === undefined) return shortForm(outcome, maxLength);
+  const short = (write: SettledWrite) => {
+    return { ...write, outcome: shortForm(write.outcome, maxLength) };
+  };
+  return { ...outcome, writes: writes.map(short) };
 }

@@ -51,6 +51,26 @@ test.each(['m', '€', '\u0001'])(
   },
 );
 
+test('without memory, the texts of a settled key are cut, and none of its writes is left out', async () => {
+  const responseName = 'r'.repeat(255);
+  const written = { __typename: 'WorkflowCsvUploaded', message: 'm'.repeat(20_000) };
+  const settled = { writes: [{ responseName, outcome: written }], isComplete: true };
+  const lengths: number[] = [];
+  const memory = createMemory(MEGABYTE);
+  for (let n = 0; n < 10; n++) {
+    const limits = limitsOf(memory);
+    const fitted: unknown[] = [];
+    await execute(messages, async (info) => fitted.push(await limits.fitOutcome(settled, info)));
+    const message: unknown = expect.stringMatching(/^m+…?$/);
+    expect(fitted).toEqual([
+      { writes: [{ responseName, outcome: { ...written, message } }], isComplete: true },
+    ]);
+    lengths.push(JSON.stringify(fitted).length);
+  }
+  expect(lengths.at(0)).toBeGreaterThan(20_000);
+  expect(lengths.at(-1)).toBeLessThan(1000);
+});
+
 test('the outcome of a write is encoded in a turn, also if its client disconnected', async () => {
   const turn = jest.fn(scopeOf().turn);
   const limits = limitsOf(createMemory(8 * MEGABYTE), turn);
