@@ -141,8 +141,10 @@ export class RedisStore implements IdempotencyStore {
     const reply = swapReplySchema.parse(await session.command(command));
     if (reply === 'share') throw new StoreUnavailable('share');
     if (reply !== 'swapped' || !hasReplicas) return reply;
-    // Without a confirmation in half a second, the change may be lost with the server.
-    const confirmed = await session.command(['WAIT', '1', '500']);
+    // The change is made. Without a confirmation in half a second, it may be lost with the server.
+    const confirmed = await session.command(['WAIT', '1', '500']).catch((error: unknown) => {
+      throw error instanceof StoreUnavailable ? new ReplyLost(error.reason) : error;
+    });
     if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
     return reply;
   }

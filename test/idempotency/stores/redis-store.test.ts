@@ -269,6 +269,20 @@ describeRedis('a server with replicas', () => {
     expect(earlier.losses).toEqual([]);
   });
 
+  test('a claim that was made, and whose confirmation fails, is released by its owner', async () => {
+    const { primary } = await startPair();
+    const user = (...rules: string[]) => primary.command('ACL', 'SETUSER', 'user', ...rules);
+    await user('on', '>secret', '~*', '+@all');
+    const url = `redis://user:secret@127.0.0.1:${primary.port}`;
+    const claims = await openUsable(url, QUARANTINE_MS);
+    await user('-wait');
+    const lost = { name: 'ReplyLost', reason: 'unauthorized' };
+    await expect(claims.claim('unconfirmed', 'a', claims.later())).rejects.toMatchObject(lost);
+    await user('+wait');
+    await eventually(() => claims.release('unconfirmed', 'a'));
+    expect(await claims.find('unconfirmed', claims.later())).toBe('claimed');
+  });
+
   test('a replica is rejected until it is promoted, with all claims', async () => {
     const { primary, replica, claims } = await startPair();
     const other = open(replica.url, QUARANTINE_MS);
