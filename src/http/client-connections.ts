@@ -4,6 +4,13 @@ import { createIterationLimit } from '../admission/gate.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** When its headers had arrived, in the time of `performance.now()`. It may wait behind other requests after that. */
+    receivedAt?: number;
+  }
+}
+
 /** The request that a connection serves. */
 type OpenRequest = {
   readonly message: IncomingMessage;
@@ -51,6 +58,7 @@ export class ClientConnections {
   /** Calls `serve` when the responses to all earlier requests of the connection have been sent. */
   accept(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const { socket } = message;
+    message.receivedAt = performance.now();
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {

@@ -31,7 +31,7 @@ export function createRequestLog(
   mayLog: () => boolean,
 ) {
   return (request: FastifyRequest, reply: FastifyReply) => {
-    request.receivedAt = performance.now();
+    request.receivedAt = request.raw.receivedAt ?? performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
     request.state = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };

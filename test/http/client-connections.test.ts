@@ -5,7 +5,9 @@ import { anyWrite, read, write } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
 import { authorized, connectTo, requestOf } from '../support/raw-request.ts';
+import { startTestServer } from '../support/server.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
+import { scopeOf } from '../support/upstream-call.ts';
 
 const host = 'host: gateway';
 const field = anyWrite();
@@ -196,6 +198,25 @@ test.each(['x-name: value', 'expect: 100-continue', 'expect: other'])(
     expect(await inProgress()).toBe(0);
   },
 );
+
+test('a request that waits behind another one of its connection has arrived before that', async () => {
+  const received: number[] = [];
+  const begun: number[] = [];
+  const { caller } = scopeOf();
+  const { url } = await startTestServer({
+    authenticator: { authenticate: async () => ({ token: 'token', tokenHash: 'hash', caller }) },
+    async execute({ scope }) {
+      begun.push(performance.now());
+      if (scope) received.push(scope.receivedAt);
+      return { status: 200, headers: [], body: '{"data":null}' };
+    },
+  });
+  const socket = connectTo(url);
+  socket.end(requestOf({ token: 'token' }, read).repeat(2));
+  await text(socket);
+  expect(received).toHaveLength(2);
+  expect(received[1]).toBeLessThan(Number(begun[0]));
+});
 
 test('what waits behind other requests of a connection is only read when these have been served', async () => {
   const { service, socket, request } = await start();
