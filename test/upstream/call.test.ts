@@ -287,6 +287,22 @@ test('a response that arrived while the process was frozen counts, even after th
   expect(await writing).toMatchObject({ status: 0 });
 });
 
+test('a write is not sent late, after the machine was suspended together with its monotonic clock', async () => {
+  const service = await startService(success);
+  const flushes: (() => void)[] = [];
+  const flush = (done: () => void) => void flushes.push(done);
+  const log = createLogRecorder().createLogger('info', { flush });
+  const { calls } = startCalls(service, { log });
+  const writing = calls.write(upgradeToHq, scopeOf());
+  while (flushes.length < 1) await immediate();
+  const resumedAt = Date.now() + 3_600_000;
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(resumedAt);
+  closeAfterTest(() => clock.mockRestore());
+  flushes[0]?.();
+  await expect(writing).rejects.toMatchObject({ fault: 'too late to send', sent: 'no' });
+  expect(service.received).toEqual([]);
+});
+
 test('writes of the same iteration are sent when their log lines are written, and are pending until they end', async () => {
   const service = await startService(success);
   const recorder = createLogRecorder();
