@@ -47,7 +47,9 @@ function mutantsOf(file: string): Mutant[] {
     ...{ ExpressionStatement: remove, ThrowStatement: remove, ContinueStatement: remove },
     AwaitExpression: (node) => replace(node, textOf(node.argument)),
     UnaryExpression: (node) => node.operator === '!' && replace(node, textOf(node.argument)),
-    ReturnStatement: (node) => node.argument && replace(node, 'return;'),
+    ReturnStatement({ argument, ...node }) {
+      if (argument && textOf(argument) !== 'undefined') replace(node, 'return;');
+    },
     TSLiteralType: ({ literal }) => inTypes.add(literal.start),
     Literal(node) {
       if (inTypes.has(node.start)) return;
