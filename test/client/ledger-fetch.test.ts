@@ -577,6 +577,15 @@ test.each([
   expect(new Set(keys()).size).toBe(1);
 });
 
+test.each([200, 403])(
+  'an error without a code, with status %i, is not returned as what became of a write',
+  async (status) => {
+    const { origin } = await start([json({ errors: [{ message: 'No.' }] }, status)]);
+    const nothing = errorOf('IDEMPOTENCY_KEY_SETTLED');
+    expect(await save(origin, { patienceMs: 30 })).toEqual(nothing);
+  },
+);
+
 test('a repeat whose token takes long has an age, for a copy of the first may still be on its way', async () => {
   const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
   const { origin, requests, ages } = await start([busy, saved]);

@@ -398,6 +398,18 @@ test('a client that fails after it has sent leaves the outcome open', async () =
   expect(reports).toEqual([fault]);
 });
 
+test.each<[string, unknown]>([
+  ['an AggregateError', new AggregateError([new TypeError('Failed to fetch')])],
+  ['an error of a schema library', { errors: [{ path: ['save', 'code'], message: 'Required' }] }],
+])('%s that the app throws after it has sent leaves the outcome open', async (_, fault) => {
+  const { open } = await start([], executed);
+  const reports = collectReports();
+  const write = open('ada', { send: () => Promise.reject(fault) });
+  expect(await write.click()).toMatchObject(lost);
+  expect(await write.ask()).toMatchObject(done);
+  expect(reports).toEqual([fault]);
+});
+
 test.each(['RESPONSE_LOST', 'OUTCOME_UNKNOWN'])(
   'an error of a client that says %s is no fault of the app',
   async (code) => {

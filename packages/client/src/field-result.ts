@@ -10,7 +10,6 @@ export type LedgerErrorCode =
   | 'OFFLINE'
   | 'CANCELLED'
   | 'INTENT_REUSED'
-  | 'UNKNOWN'
   | `HTTP_${number}`
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
@@ -115,7 +114,8 @@ function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
 function toError({ message, extensions = {} }: GraphqlError): LedgerError {
   const { code, requestId, faults, reason } = extensions;
   return {
-    code: textOf(code) ?? 'UNKNOWN',
+    // Only the gateway and this package say with a code that nothing was done. The error may be of any library of the app.
+    code: textOf(code) ?? 'RESPONSE_LOST',
     message: textOf(message) ?? '',
     requestId: textOf(requestId),
     faults: [faults].flat().filter(isFault),

@@ -170,9 +170,9 @@ async function sendUntilKnown(
       signal,
       patienceMs: Math.max(patienceMs, smallMs / 2),
     });
-    // If nothing was executed, the last error is the reason.
+    // If nothing was executed, the last error is the reason, if it has a code.
     const isNothing = codeOf(settled) === 'IDEMPOTENCY_KEY_SETTLED';
-    if (!isNothing || !last.body.errors) return toResponse(settled);
+    if (!isNothing || !codeOf(last.body)) return toResponse(settled);
   } else if ([...stops.values()].filter((each) => each === intent).length < 2) {
     // If the app sends the same key a second time at the moment, that request may still take effect.
     note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });

@@ -71,9 +71,9 @@ export function readResponse({ status, headers }: Response, text: string): Attem
 export const hasField = ({ data }: GraphqlBody): boolean =>
   Object.values(data ?? {}).some(isObject);
 
-/** The code of the first error. */
+/** The code of the first error. Errors of a router may have none. */
 export const codeOf = ({ errors }: GraphqlBody): string | undefined =>
-  errors?.[0] && String(errors[0].extensions?.code);
+  textOf(errors?.[0]?.extensions?.code);
 
 /** A body with one error, which concerns all fields. */
 export const errorBody = (
