@@ -82,12 +82,35 @@ describe('a write', () => {
     expect(progress.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  test.each(['BAD_USER_INPUT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_UNAVAILABLE'])(
+  test.each(['BAD_USER_INPUT', 'IDEMPOTENCY_KEY_REUSED', 'UPSTREAM_BUSY'])(
     'is neither repeated nor settled after %s',
     async (code) => {
       const { origin, kinds } = await start([fieldError(code)]);
       expect(await save(origin)).toEqual(errorOf(code));
       expect(kinds()).toEqual(['mutation']);
+    },
+  );
+
+  test.each<[string, Reply, unknown]>([
+    ['the outcome of a copy', executed, kept],
+    ['that nothing was executed', notExecuted, errorOf('IDEMPOTENCY_UNAVAILABLE')],
+    [
+      'nothing',
+      fieldError('IDEMPOTENCY_UNAVAILABLE'),
+      expect.objectContaining({
+        kind: 'lost',
+        error: expect.objectContaining({ reason: 'IDEMPOTENCY_UNAVAILABLE' }),
+      }),
+    ],
+  ])(
+    'whose key the gateway could not look up is settled at the end: settling tells %s',
+    async (_, settling, result) => {
+      // The browser may have sent a copy on another connection, which was executed. So the key is not known to be free.
+      const unavailable = fieldError('IDEMPOTENCY_UNAVAILABLE', { retryable: true });
+      const { origin, ages } = await start([unavailable], settling);
+      expect(await save(origin, { patienceMs: 30 })).toEqual(result);
+      // The age 0 is still right: the gateway has responded to each request.
+      expect(new Set(ages().filter(Boolean))).toEqual(new Set(['0']));
     },
   );
 

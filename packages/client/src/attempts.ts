@@ -157,5 +157,5 @@ export function tell<Event>(
 
 /** With jitter, so that clients do not repeat at the same time. */
 export function backoffMs(count: number, firstMs: number): number {
-  return Math.min(10, 2 ** (count - 1)) * firstMs * (0.5 + Math.random() / 2);
+  return (Math.min(20, 2 ** count) * firstMs * (1 + Math.random())) / 4;
 }

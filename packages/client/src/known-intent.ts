@@ -44,10 +44,10 @@ for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat(
 /** Restores what was known before a reload. If it is not readable, `recall` says that the intent may have been sent. */
 function restore(entry: unknown): void {
   const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
-  const isReadable = [intent, user, request, sentAs].every((value) => typeof value === 'string');
-  // Only what was sent is stored.
-  const wasOpen = isOpen !== false || !request;
-  if (isReadable) knownIntents.set(intent, { user, request, isOpen: wasOpen, sentAs });
+  if ([intent, user, request, sentAs].every((value) => typeof value === 'string')) {
+    // Only what was sent is stored.
+    knownIntents.set(intent, { user, request, isOpen: isOpen !== false || !request, sentAs });
+  }
 }
 
 /** Aborts the requests of each intent that this page sends. */
@@ -85,8 +85,10 @@ export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent
   }
   // Without a storage, or with a full one, intents are known until the page is left. After a reload, an intent that was not
   // stored counts as one that may have been sent.
-  const sent = [...knownIntents].filter(([, each]) => !isUnsent(each));
-  const text = JSON.stringify(sent, ['user', 'request', 'isOpen', 'sentAs']);
+  const text = JSON.stringify(
+    [...knownIntents].filter(([, each]) => !isUnsent(each)),
+    ['user', 'request', 'isOpen', 'sentAs'],
+  );
   tryTo(() => sessionStorage.setItem(ITEM, text));
   return known;
 }

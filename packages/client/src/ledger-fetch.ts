@@ -13,7 +13,7 @@ import {
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
 import { type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
-import { codeOf, errorBody, hasField, lostBody, toResponse } from './response.ts';
+import { codeOf, errorBody, hasField, lostBody, textOf, toResponse } from './response.ts';
 import { settle } from './settle.ts';
 import { times } from './times.ts';
 import { type Caller, hash } from './token.ts';
@@ -105,7 +105,7 @@ async function sendOrJoin(
   // be compared.
   const mayJoin = name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
   const joinId =
-    mayJoin && typeof body === 'string'
+    mayJoin && textOf(body)
       ? JSON.stringify([instance, name, user, url, ownHeaders(request), id])
       : undefined;
   const others = [...knownIntents.values()];
@@ -124,16 +124,21 @@ async function sendOrJoin(
       if (other.endedAt) other.joinId = undefined;
     }
     const wasOpen = !isUnsent(known);
-    const { startedAt: firstAt = performance.now() } = known;
-    const times = { startedAt: firstAt, endedAt: undefined };
-    const own = note(intent, { user, request: id, joinId, isOpen: true, ...times });
+    const own = note(intent, {
+      user,
+      request: id,
+      joinId,
+      isOpen: true,
+      startedAt: known.startedAt ?? performance.now(),
+      endedAt: undefined,
+    });
     own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
       own.endedAt = performance.now();
     });
     sent = own;
   }
   // If the first request was aborted, only one thing is known: the write may have been sent.
-  const response = await sent.response?.catch(() => undefined);
+  const response = await sent.response?.catch(() => {});
   // Each click gets a copy, because the body of a response can be read only once.
   return response?.clone() ?? toResponse(lostBody(sent.sentAs));
 }
@@ -150,7 +155,7 @@ async function sendUntilKnown(
   const { sentAs: intent } = noted;
   const { attemptMs: smallMs = times.attemptMs, onProgress } = options;
   const { body, headers, signal } = request;
-  const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
+  const size = textOf(body)?.length ?? Number.POSITIVE_INFINITY;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
   const init = (ageMs?: number) =>
     withHeaders(request, { [KEY]: intent, 'idempotency-key-age': ageMs });
@@ -160,7 +165,8 @@ async function sendUntilKnown(
     { ...options, attemptMs },
   );
   throwIfAborted(signal);
-  if (isOpen) {
+  // The gateway says this if it could not look up the key. A copy that the browser has sent by itself may have been executed.
+  if (isOpen || codeOf(last.body) === 'IDEMPOTENCY_UNAVAILABLE') {
     onProgress?.({ intent, attempt: 0, state: 'settling' });
     const settled = await settle(intent, {
       ...options,
@@ -171,9 +177,10 @@ async function sendUntilKnown(
       patienceMs: Math.max(patienceMs, smallMs / 2),
     });
     // If nothing was executed, the last error is the reason, if it has a code.
-    const isNothing = codeOf(settled) === 'IDEMPOTENCY_KEY_SETTLED';
-    if (!isNothing || !codeOf(last.body)) return toResponse(settled);
-  } else if ([...stops.values()].filter((each) => each === intent).length < 2) {
+    if (!codeOf(last.body) || codeOf(settled) !== 'IDEMPOTENCY_KEY_SETTLED') {
+      return toResponse(settled);
+    }
+  } else if ([...stops].filter(([, each]) => each === intent).length < 2) {
     // If the app sends the same key a second time at the moment, that request may still take effect.
     note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
   }

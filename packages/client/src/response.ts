@@ -56,11 +56,11 @@ export function readResponse({ status, headers }: Response, text: string): Attem
   return {
     state: isInProgress
       ? 'in-progress'
-      : !isOfGateway && !isRejectedByProxy
-        ? 'lost'
-        : isRetryable
+      : isOfGateway || isRejectedByProxy
+        ? isRetryable
           ? 'not-sent'
-          : 'final',
+          : 'final'
+        : 'lost',
     isOpen: isCertain ? (isOutcome ? false : undefined) : true,
     body,
     init: { status, headers },

@@ -64,7 +64,6 @@ function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
   const { isComplete, writes } = Object(body.data?.settleWrites);
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
   const outcomes = writes.map(({ responseName, outcome }) => [responseName, outcome]);
-  if (outcomes.length > 0)
-    return { data: Object.fromEntries(outcomes), extensions: { isComplete } };
+  if (outcomes[0]) return { data: Object.fromEntries(outcomes), extensions: { isComplete } };
   return errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
 }
