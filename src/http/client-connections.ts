@@ -1,5 +1,6 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { createIterationLimit } from '../admission/gate.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
@@ -120,7 +121,6 @@ export class ClientConnections {
     const next = connection.queue.shift();
     if (connection.queue.length === 0) socket.resume();
     const isUnread = isChunked(message) && !message.complete && !socket.destroyed;
-    if (isUnread && !isEnd) discardBody(message);
     if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
     if (next) setImmediate(() => this.#start(next));
@@ -182,7 +182,21 @@ export function discardBody(message: IncomingMessage): void {
   };
 }
 
+/**
+ * Announces the end of the connection in each response to a request whose chunks are not all read. Otherwise, a proxy could
+ * send the request of another client on the connection.
+ */
+export function registerUnreadChunks(app: FastifyInstance): void {
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (!raw.complete && isChunked(raw)) {
+      reply.raw.setHeader('connection', 'close');
+      discardBody(raw);
+    }
+    done(null, payload);
+  });
+}
+
 /** Whether a body is chunked. When it is discarded, its end is not found, so its connection must be closed. */
-export function isChunked({ headers }: IncomingMessage): boolean {
+function isChunked({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined;
 }

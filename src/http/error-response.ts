@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError, internalError, loggable } from '../errors/gateway-error.ts';
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
-import { discardBody, isChunked } from './client-connections.ts';
+import { discardBody } from './client-connections.ts';
 import { responseType } from './headers.ts';
 import { pathOf } from './request-target.ts';
 
@@ -12,8 +12,6 @@ export function sendError(error: HttpFault, request: FastifyRequest, reply: Fast
   if (code === internalError.code) {
     log.error({ requestId, error: loggable(error) }, 'internal error');
   }
-  // The end of a discarded chunked body is not found, so the connection must be closed.
-  if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
   discardBody(raw);
   state.errorCodes.push(code);
   if (error instanceof GatewayError && error.rejection) state.rejection = error.rejection;

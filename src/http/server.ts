@@ -8,7 +8,7 @@ import fastify, {
 import type { Logger } from 'pino';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { type AdminOptions, registerAdminServer } from './admin-server.ts';
-import { ClientConnections } from './client-connections.ts';
+import { ClientConnections, registerUnreadChunks } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { originPattern, registerCors } from './cors.ts';
 import { registerDrain } from './drain.ts';
@@ -52,6 +52,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     startRequest(request, reply);
     done();
   });
+  registerUnreadChunks(app);
   await registerCors(app, origins);
   if (settings.compression) registerCompression(app);
   registerHeaderCheck(app);
