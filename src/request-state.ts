@@ -38,6 +38,14 @@ export function resultOf(errorCodes: string[]): string {
   return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
 }
 
+/**
+ * Whether a mutation field has been executed. An unexpected error then does not prove that the field did nothing. Clients take
+ * only an error with a `requestId` for this proof, so such an error has none (docs/reference/errors.md).
+ */
+export function hasMutated({ fields }: Pick<RequestState, 'fields'>): boolean {
+  return fields.values().some(({ operation }) => operation.startsWith('Mutation.'));
+}
+
 /** The trace of a log line, with the names of OpenTelemetry. `traceId` is their name in version 1, and stays until 3.0. */
 export function traceFieldsOf({ traceId, spanId }: Pick<RequestState, 'traceId' | 'spanId'>) {
   return { traceId, trace_id: traceId, span_id: spanId };

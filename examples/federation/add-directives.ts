@@ -41,7 +41,8 @@ export function addDirectives(sdl: string, directives: Record<string, string>): 
       return { ...node, directives: [...(node.directives ?? []), ...more] };
     },
   });
-  if (left.size > 0) throw new Error(`The schema has no type, field or enum value ${[...left].join(', ')}`);
+  if (left.size > 0)
+    throw new Error(`The schema has no type, field or enum value ${[...left].join(', ')}`);
   const imports = ['@key', ...added].map((name) => JSON.stringify(name)).join(', ');
   return `extend schema @link(url: "${FEDERATION}", import: [${imports}])\n\n${print(document)}\n`;
 }

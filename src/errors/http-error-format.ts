@@ -16,8 +16,8 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
 /** An error outside of GraphQL. An error without a status of the table above is unexpected, and its message is masked. */
 export type HttpFault = GatewayError | { statusCode?: number };
 
-/** The response to a request that does not reach GraphQL. */
-export function toHttpError(error: HttpFault, requestId: string) {
+/** The response for an error outside of GraphQL. */
+export function toHttpError(error: HttpFault, requestId: string | undefined) {
   if (error instanceof GatewayError) {
     const { code, message } = error;
     const { status, headers } = error.http ?? { status: 400, headers: {} };
@@ -31,7 +31,7 @@ export function toHttpError(error: HttpFault, requestId: string) {
 }
 
 /** The response body of an error outside of GraphQL. It has the same form as that of an error inside. */
-function errorBody(message: string, code: string, requestId: string) {
+function errorBody(message: string, code: string, requestId: string | undefined) {
   const retryable = retryableCodes.has(code);
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };
 }

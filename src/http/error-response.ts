@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError, internalError, loggable } from '../errors/gateway-error.ts';
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
+import { hasMutated } from '../request-state.ts';
 import { discardBody } from './client-connections.ts';
 import { responseType } from './headers.ts';
 import { pathOf } from './request-target.ts';
@@ -8,7 +9,8 @@ import { pathOf } from './request-target.ts';
 /** Sends the response for an error outside GraphQL, notes its code in the state of the request, and logs an unexpected error. */
 export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
   const { id: requestId, raw, state, log } = request;
-  const { status, headers, code, body } = toHttpError(error, requestId);
+  const shownId = hasMutated(state) ? undefined : requestId;
+  const { status, headers, code, body } = toHttpError(error, shownId);
   if (code === internalError.code) {
     log.error({ requestId, error: loggable(error) }, 'internal error');
   }
