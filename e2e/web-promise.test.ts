@@ -5,12 +5,18 @@ import { startWebServers } from './web-stack.ts';
 /** In the page: does what a user does, step by step. Returns the questions that the page asked. */
 async function use({ steps = [] }: Run): Promise<unknown> {
   const questions: unknown[] = [];
+  let step = '';
+  /** Rejects with what the page shows if it does not change. */
   const nextChange = () =>
-    new Promise<void>((resolve) => {
+    new Promise<void>((resolve, reject) => {
       const observer = new MutationObserver(() => {
+        clearTimeout(timer);
         observer.disconnect();
         resolve();
       });
+      const fail = () =>
+        reject(new Error(`${step}: the page shows ${document.querySelector('main')?.textContent}`));
+      const timer = setTimeout(fail, 30_000);
       const all = { childList: true, attributes: true, characterData: true, subtree: true };
       observer.observe(document, all);
     });
@@ -29,6 +35,7 @@ async function use({ steps = [] }: Run): Promise<unknown> {
       (element) => element.textContent?.includes(text) && isShown(element),
     );
   for (const [verb, text] of steps) {
+    step = `${verb} ${text}`;
     if (verb === 'open') location.hash = text;
     if (verb === 'see') await until(() => find('h1, h2, p', text));
     if (verb === 'press') (await until(() => find('button:enabled, label', text))).click();

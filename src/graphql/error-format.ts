@@ -9,7 +9,7 @@ import {
   retryableCodes,
 } from '../errors/gateway-error.ts';
 import { shorten } from '../lib/short-text.ts';
-import { currentState, hasMutated } from '../request-state.ts';
+import { currentState, hasMutated, type RequestState } from '../request-state.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
@@ -43,20 +43,24 @@ export function createErrorFormatter(log: Logger) {
       state.rejection = error.rejection;
     }
     const shown = shorten(message, MAX_MESSAGE_LENGTH);
-    const isNoProof = code === internalError.code && state !== undefined && hasMutated(state);
     return {
       message: shown,
       ...(formatted.locations && { locations: formatted.locations }),
       ...(formatted.path && { path: formatted.path }),
       extensions: {
         code,
-        requestId: isNoProof ? undefined : state?.requestId,
+        requestId: shownRequestId(code, state),
         retryable,
         // An error without a list of faults is itself the only fault.
         ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),
       },
     };
   };
+}
+
+/** An unexpected error has no request id if it proves nothing about a write. */
+function shownRequestId(code: string, state: RequestState | undefined): string | undefined {
+  return code === internalError.code && state && hasMutated(state) ? undefined : state?.requestId;
 }
 
 type Description = { message: string; code: string; retryable: boolean; faults?: unknown };
