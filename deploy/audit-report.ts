@@ -152,7 +152,9 @@ function isKnown(line: WriteLine): boolean {
 }
 
 function isUnknown({ isSent, end }: Write): boolean {
-  return end ? unknownMembers.includes(end.outcome) : isSent;
+  // A fault of the gateway may have ended the write after the service had it.
+  if (!end || end.code === 'INTERNAL_SERVER_ERROR') return isSent;
+  return unknownMembers.includes(end.outcome);
 }
 
 /** The writes whose outcome nobody has learned: of those of one intent, only the ones that were sent. */

@@ -140,12 +140,15 @@ function endedFaults(states: readonly Line[]): Set<string> {
   return new Set([...open].flatMap(([text, { times }]) => (times === 0 ? [text] : [])));
 }
 
-/** The writes of a request to which the service responded with a status that it does not document. Nobody knows whether they took effect. */
-function unrecognizedOf(line: Line): Line[] {
+/** The results after which nobody knows whether a write took effect, and which have no line of their own. */
+const uncertain = ['LedgerUnrecognizedStatus', 'INTERNAL_SERVER_ERROR'];
+
+/** The writes of a request with such a result. */
+function uncertainOf(line: Line): Line[] {
   const writes = (line.writes ?? []).map((write) => write.split(' '));
-  const code = 'LedgerUnrecognizedStatus';
-  const unrecognized = writes.filter(([, member]) => member === code);
-  return unrecognized.map(([operation]) => ({ ...line, operation, code }));
+  return writes.flatMap(([operation, code = '']) =>
+    uncertain.includes(code) ? [{ ...line, operation, code }] : [],
+  );
 }
 
 type Caller = Record<'requests' | 'rejected' | 'ms' | 'heldBytes', number> & {
@@ -192,7 +195,7 @@ export class LogReport {
     if (msg === 'sent') this.#sent.set(write, line);
     if (msg === 'call' && outcome !== 'UNKNOWN') this.#sent.delete(write);
     if (msg === 'outcome unknown') this.#unknown.push(line);
-    if (line.replay !== true) this.#unknown.push(...unrecognizedOf(line));
+    if (line.replay !== true) this.#unknown.push(...uncertainOf(line));
   }
 
   #addFault(line: Line): void {

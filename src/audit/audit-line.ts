@@ -78,7 +78,7 @@ const outcome = z
       .string()
       .nullable()
       .describe(
-        'The member of the union in the response. `LedgerOutcomeUnknown`: nobody knows whether the write took effect. Null: it is an error, and this request changed nothing',
+        'The member of the union in the response. `LedgerOutcomeUnknown`: nobody knows whether the write took effect. Null: it is an error. With the code `INTERNAL_SERVER_ERROR`, a write that was sent may have taken effect. With any other code, this request changed nothing',
       ),
     code: z
       .string()

@@ -124,15 +124,20 @@ test('which writes are unknown: without a readable answer, or without a line abo
     responseName: 'a',
   };
   const learned = { outcome: 'WorkflowActionCompleted', replay: true, ms: 1 };
+  const bug = { outcome: null, code: 'INTERNAL_SERVER_ERROR', replay: false, ms: 1 };
   const lines = [
     { ...sent, writeId: '1', requestId: 'ended' },
     { ...sent, writeId: '2', requestId: 'ended, then learned', claim: 'c' },
     { ...sent, audit: 'outcome', writeId: '3', requestId: 'learned', claim: 'c', ...learned },
+    { ...sent, writeId: '4', requestId: 'bug' },
+    { ...sent, audit: 'outcome', writeId: '4', requestId: 'bug', ...bug },
+    { ...sent, audit: 'outcome', writeId: '5', requestId: 'bug before sending', ...bug },
   ];
   appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const { rows, status } = reportOf(['--unknown', path]);
   expect(rows.map(({ requestId, outcome, code }) => [requestId, outcome, code])).toEqual([
     ['ended', 'none: in flight, or the process ended', ''],
+    ['bug', 'error', 'INTERNAL_SERVER_ERROR'],
     ['lost', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
     ['without-key', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
     ['undocumented', 'LedgerUnrecognizedStatus', ''],

@@ -63,6 +63,16 @@ test('a write to which the service responds with an undocumented status is an un
   expect(unknown).toEqual([{ ...row, code: 'LedgerUnrecognizedStatus', requestId: 'first' }]);
 });
 
+test('a write that a bug of the gateway has ended is an unknown write', () => {
+  const writes = [
+    'Mutation.workflowAction INTERNAL_SERVER_ERROR',
+    'Mutation.saveApprovers OPERATION_STOPPED',
+  ];
+  const line = { level: 30, time: 1, msg: 'request', requestId: 'r', caller: 'c', writes };
+  const code = 'INTERNAL_SERVER_ERROR';
+  expect(reportOf([line]).unknown).toMatchObject([{ operation: 'Mutation.workflowAction', code }]);
+});
+
 test('faults are causes: neither requests that failed because of the service, nor what an open circuit rejects', () => {
   const line = { level: 40, time: Date.now(), requestId: '1' };
   const call = { ...line, msg: 'call', operation: 'getGLCodes5', outcome: 'UPSTREAM_UNAVAILABLE' };
