@@ -247,10 +247,10 @@ test('any query has the same response as from Apollo alone, compiled or interpre
     fc.pre(!expected.errors.includes('GRAPHQL_VALIDATION_FAILED')); // Others are compared, and not counted.
     compared[request.query.includes('$') ? 'conditional' : 'plain'] += 1;
   });
-  await fc.assert(property, { numRuns: 40 });
-  // Usually more than 10 of each. Few would mean that little was compared.
-  expect(compared.conditional).toBeGreaterThan(2);
-  expect(compared.plain).toBeGreaterThan(2);
+  await fc.assert(property, { numRuns: 60 });
+  // Usually about 20 and 40. Few would mean that little was compared.
+  expect(compared.conditional).toBeGreaterThan(5);
+  expect(compared.plain).toBeGreaterThan(5);
 });
 
 const action = fc.constantFrom(
