@@ -65,10 +65,9 @@ const namesOf = (schema: ReturnType<typeof buildSchema>) =>
     if (isEnumType(type)) return type.getValues().map(({ name }) => `${type}.${name}`);
     const fields = 'getFields' in type ? Object.values(type.getFields()) : [];
     return fields.flatMap((field) => {
-      const args = 'args' in field ? field.args : [];
-      return [field, ...args].map((one) =>
-        [type, field, ...(one === field ? [] : [one])].map(({ name }) => name).join('.'),
-      );
+      const args: readonly { name: string }[] = 'args' in field ? field.args : [];
+      const name = `${type}.${field.name}`;
+      return [name, ...args.map((argument) => `${name}.${argument.name}`)];
     });
   });
 
