@@ -302,8 +302,8 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
  * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
- * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it is of a router, or
- * of a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
+ * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -342,8 +342,8 @@ export type Mutation = {
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
  * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
- * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it is of a router, or
- * of a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
+ * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -366,8 +366,8 @@ export type MutationSaveApproversArgs = {
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
  * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
- * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it is of a router, or
- * of a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
+ * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -391,8 +391,8 @@ export type MutationSettleWritesArgs = {
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
  * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
- * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it is of a router, or
- * of a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
+ * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -415,8 +415,8 @@ export type MutationUploadWorkflowCsvArgs = {
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
  * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
- * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it is of a router, or
- * of a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
+ * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
