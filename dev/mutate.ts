@@ -14,7 +14,7 @@ import { z } from 'zod';
  * Mutation testing: puts single faults into a copy of the project, and prints which test file finds each, or that none does.
  *   npm run mutate -- --files src/idempotency [--sample 60] [--seed 1]
  * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
- * run first, then those that start processes or threads, whose coverage is not known, and last all others. The coverage is
+ * run first, then those of which this is not known, such as those that start processes, and last all others. The coverage is
  * kept in node_modules/.cache/mutate.json until a file changes.
  */
 const startsProcesses =
@@ -72,13 +72,16 @@ const testSchema = z.object({
 });
 type Range = z.infer<typeof rangeSchema>;
 type Test = z.infer<typeof testSchema>;
-/** Whether a place was executed, as the innermost range around it says. The first one, the module itself, runs only once. */
-function executes(ranges: Range[] = [], { start, end }: Span): boolean {
+/**
+ * Whether a place was executed, as the innermost range around it says. Undefined if there is none: what a module executes
+ * when it is loaded has no range, nor has a function that has never been called.
+ */
+function executes(ranges: Range[], { start, end }: Span): boolean | undefined {
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   const [innermost] = ranges
     .filter(({ startOffset, endOffset }) => startOffset <= start && end <= endOffset)
     .sort((one, other) => size(one) - size(other));
-  return innermost !== undefined && (innermost.count > 0 || innermost === ranges[0]);
+  return innermost && innermost.count > 0;
 }
 
 const { values: options } = parseArgs({
@@ -167,9 +170,11 @@ function batchesFor(mutant: Mutant, tests: Test[]): Test[][] {
     .replace(/^src/, 'test');
   // The tests beside the file find most faults.
   const time = ({ name, seconds }: Test) => seconds / (dirname(name) === beside ? 10 : 1);
-  const rank = (test: Test) => {
-    if (executes(test.coverage[mutant.file], mutant)) return 0;
-    return test.isProcess ? 1 : 2;
+  const rank = ({ coverage, isProcess }: Test) => {
+    const ranges = coverage[mutant.file];
+    const isExecuted = ranges ? executes(ranges, mutant) : false;
+    if (isExecuted) return 0;
+    return isExecuted === undefined || isProcess ? 1 : 2;
   };
   const left = tests.toSorted((a, b) => rank(a) - rank(b) || time(a) - time(b));
   const batches: Test[][] = [];

@@ -31,15 +31,19 @@ export default class CoverageEnvironment extends NativeEnvironment {
   }
 }
 
-/** The ranges of the functions of each file outside of packages, and how often each has been executed since the last time. */
+/**
+ * The ranges of the functions of each file outside of packages, and how often each has been executed since the last time.
+ * The last script with the path of a file counts: the file itself is longer than what native-module.js replaces it by.
+ */
 function takeCoverage() {
   let files = {};
   session.post('Profiler.takePreciseCoverage', (error, coverage) => {
     if (error) throw error;
-    const own = coverage.result.filter(({ url }) => /^file:(?!.*\/node_modules\/)/.test(url));
-    files = Object.fromEntries(
-      own.map(({ url, functions }) => [url, functions.flatMap(({ ranges }) => ranges)]),
-    );
+    const scripts = coverage.result
+      .filter(({ url }) => /^file:(?!.*\/node_modules\/)/.test(url))
+      .map(({ url, functions }) => [url, functions.flatMap(({ ranges }) => ranges)]);
+    const endOf = ([, ranges]) => Math.max(...ranges.map(({ endOffset }) => endOffset));
+    files = Object.fromEntries(scripts.sort((one, other) => endOf(one) - endOf(other)));
   });
   return files;
 }
