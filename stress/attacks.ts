@@ -360,6 +360,10 @@ const short: Record<string, Run> = {
   '10 bodies in chunks of one byte, without a token': chunked('POST /graphql', 1, 10),
   '10 bodies in chunks of one byte, for GET /livez': chunked('GET /livez', 1, 10),
   '60 bodies in chunks of 1,100 bytes, with a token': chunked('POST /graphql', 1_100, 60, true),
+  '1,800 bodies of 64 KB with 31,000 values': async (send, token) => {
+    const body = postOf(approversMutation, token, { a: Array(31_000).fill(0) });
+    await repeat(3, 1, () => each(600, () => send(body, true)));
+  },
 };
 
 const explorer: Record<string, Run> = {

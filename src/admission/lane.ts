@@ -1,34 +1,31 @@
 import { remove } from '../lib/remove.ts';
 import { disconnected } from './gate.ts';
 
-/**
- * How much CPU time the pieces of one iteration of the event loop may take, in milliseconds: as much as everything else took,
- * clamped to 8 to 32 ms. It is limited because Node accepts one connection in each iteration.
- */
-const MIN_MS = 8;
-const MAX_MS = 32;
+/** How long the pieces of an iteration of the event loop may take, in milliseconds: not long, as Node accepts one connection in each. */
+const ITERATION_MS = 2;
 
-/** A piece of work that waits for its turn. `since` is when its request arrived. */
-type Waiting = { readonly since: number; begin(): void };
+/** A request, known by its caller and by when it arrived. */
+type Request = { readonly caller: string; readonly since: number };
+/** A piece of work that waits for its turn. */
+type Waiting = Request & { begin(): void };
 
 /**
- * Shares out CPU time by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the event loop
- * continues, so a turn that is taken within a piece of the same caller is part of it. One piece runs at a time, and its CPU
- * time is measured. When the pieces of an iteration have used up its time, the other pieces wait for the next iteration, and
- * the caller of the last piece rests for one to eight iterations, in proportion to how long that piece took. Callers take
+ * Shares out the time of the thread by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the
+ * event loop continues, so a turn that is taken within a piece of the same request is part of it. A turn of another request is
+ * not, even of the same caller: one response of the service may continue hundreds of requests. One piece runs at a time, and
+ * its time is measured. When the pieces of an iteration have used up its time, the other pieces wait for the next iteration,
+ * and the caller of the last piece rests for one to eight iterations, in proportion to how long that piece took. Callers take
  * turns. The oldest request of a caller goes first, because requests that all end late would all hold memory until then.
  *
  * Without turns, or without rests, others are not served during 320 requests with 4,990 invalid references each, or during
  * 320 queries of 199 lists each (docs/decisions/0025).
  */
 export class Lane {
-  /** The caller of the piece that runs, and when the piece began. */
-  #running: string | undefined;
+  /** The request of the piece that runs, and when the piece began. */
+  #running: Request | undefined;
   #startedAt = 0;
-  /** The CPU time of the pieces of this iteration, and that of the thread when the first of them began. */
+  /** How long the pieces of this iteration have taken. */
   #spentMs = 0;
-  #cpuMs = 0;
-  #budgetMs = MIN_MS;
   #isCounting = false;
   /** For how many more iterations each caller rests. */
   readonly #resting = new Map<string, number>();
@@ -40,17 +37,19 @@ export class Lane {
    * promise that resolves at the turn of the work, and rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
   take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
-    if (this.#running !== undefined) {
-      if (this.#running === caller && this.#pieceMs < this.#budgetMs) return undefined;
+    const running = this.#running;
+    if (running) {
+      const isPart = running.caller === caller && running.since === since;
+      if (isPart && this.#pieceMs < ITERATION_MS) return undefined;
     } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
-      this.#begin(caller);
+      this.#begin({ caller, since });
       return undefined;
     }
     if (signal?.aborted) return Promise.reject(disconnected);
-    return this.#wait(caller, since, signal);
+    return this.#wait({ caller, since }, signal);
   }
 
-  #wait(caller: string, since: number, signal: AbortSignal | undefined): Promise<void> {
+  #wait({ caller, since }: Request, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const all = this.#waiting.get(caller) ?? [];
     this.#waiting.set(caller, all);
@@ -63,25 +62,22 @@ export class Lane {
       signal?.removeEventListener('abort', abort);
       resolve();
     };
-    const waiting = { since, begin };
+    const waiting = { caller, since, begin };
     signal?.addEventListener('abort', abort, { once: true });
     all.splice(all.findLastIndex((other) => other.since <= since) + 1, 0, waiting);
     return promise;
   }
 
   #isFreeFor(caller: string): boolean {
-    return this.#spentMs < this.#budgetMs && !this.#resting.has(caller);
+    return this.#spentMs < ITERATION_MS && !this.#resting.has(caller);
   }
 
-  /** The CPU time of the piece so far. Below a millisecond its wall time, which is read in a fifth of the time. */
   get #pieceMs(): number {
-    const wallMs = performance.now() - this.#startedAt;
-    if (wallMs < 1) return wallMs;
-    return Math.min(wallMs, cpuMsOfThread() - this.#cpuMs - this.#spentMs);
+    return performance.now() - this.#startedAt;
   }
 
-  #begin(caller: string): void {
-    this.#running = caller;
+  #begin(request: Request): void {
+    this.#running = request;
     this.#startedAt = performance.now();
     this.#countIterations();
     queueMicrotask(this.#afterMicrotasks);
@@ -93,15 +89,14 @@ export class Lane {
   readonly #beforeEnd = () => process.nextTick(this.#end);
 
   readonly #end = () => {
-    const caller = this.#running;
-    if (caller === undefined) return;
+    if (!this.#running) return;
     const ms = this.#pieceMs;
-    this.#running = undefined;
     this.#spentMs += ms;
-    if (this.#spentMs >= this.#budgetMs) {
+    if (this.#spentMs >= ITERATION_MS) {
       // Another request passes through about eight iterations.
-      this.#resting.set(caller, Math.min(Math.ceil(ms / MIN_MS), 8));
+      this.#resting.set(this.#running.caller, Math.min(Math.ceil(ms / ITERATION_MS), 8));
     }
+    this.#running = undefined;
     this.#beginNext();
   };
 
@@ -112,8 +107,9 @@ export class Lane {
       const next = all.shift();
       this.#waiting.delete(caller); // Moves it to the end.
       if (all.length > 0) this.#waiting.set(caller, all);
-      this.#begin(caller);
-      next?.begin();
+      if (!next) continue;
+      this.#begin(next);
+      next.begin();
       return;
     }
   }
@@ -121,25 +117,17 @@ export class Lane {
   #countIterations(): void {
     if (this.#isCounting) return;
     this.#isCounting = true;
-    this.#cpuMs = cpuMsOfThread();
     setImmediate(this.#nextIteration);
   }
 
   readonly #nextIteration = () => {
     this.#isCounting = false;
-    const otherMs = cpuMsOfThread() - this.#cpuMs - this.#spentMs;
-    this.#budgetMs = Math.max(MIN_MS, Math.min(otherMs, MAX_MS));
     this.#spentMs = 0;
     for (const [caller, iterations] of this.#resting) {
       if (iterations > 1) this.#resting.set(caller, iterations - 1);
       else this.#resting.delete(caller);
     }
     if (this.#resting.size > 0) this.#countIterations();
-    if (this.#running === undefined) this.#beginNext();
+    if (!this.#running) this.#beginNext();
   };
-}
-
-function cpuMsOfThread(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }

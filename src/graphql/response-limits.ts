@@ -195,7 +195,6 @@ export class ResponseLimits implements Limits {
   async #reserveFields(fields: number, bytes: number): Promise<void> {
     await this.#reserve(fields * 100 + bytes);
     this.#textBytes += bytes;
-    await this.#turn();
   }
 
   /** Waits for CPU time, unless the client has disconnected. */
