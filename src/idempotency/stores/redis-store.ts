@@ -31,7 +31,11 @@ const KEY_BYTES = 512;
 
 /**
  * Replaces an entry. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller would hold
- * too much. A change that needs no room deletes the entry before it writes the new one, so that a full server accepts it.
+ * too much.
+ *
+ * If the server rejects a command, for example because its user may not use it, the commands before it are not undone. So the
+ * entry of a key is changed last. A full server rejects a script only at its first command that writes, and only if that takes
+ * memory. So a change that needs no room begins with a command that takes none.
  *
  * No script runs when a key expires. So what a caller holds is counted separately for each eighth of the retention.
  * KEYS: the key, the entry of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
@@ -61,17 +65,25 @@ const swapScript = `
   end
   if ARGV[6] ~= '' and held > tonumber(ARGV[6]) then return 'share' end
 
+  if not KEYS[3] then
+    if ARGV[1] ~= '' then redis.call('DEL', KEYS[1]) end
+    redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3])
+    return 'swapped'
+  end
   local current = now - now % length
-  if ARGV[1] ~= '' and ARGV[6] == '' then redis.call('DEL', KEYS[1]) end
-  if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3]) end
-  if not KEYS[3] then return 'swapped' end
+  if ARGV[1] ~= '' and ARGV[6] == '' then redis.call('PEXPIRE', KEYS[1], retention) end
   if part then redis.call('HINCRBY', KEYS[3], part, -before) end
+  if ARGV[2] ~= '' then
+    redis.call('HINCRBY', KEYS[3], current, after)
+    redis.call('PEXPIRE', KEYS[3], retention + length)
+  end
   if #ended > 0 then redis.call('HDEL', KEYS[3], unpack(ended)) end
-  if ARGV[2] == '' then return 'swapped' end
-  redis.call('HSET', KEYS[1], 'part', current)
-  redis.call('PEXPIRE', KEYS[1], retention)
-  redis.call('HINCRBY', KEYS[3], current, after)
-  redis.call('PEXPIRE', KEYS[3], retention + length)
+  if ARGV[2] == '' then
+    redis.call('DEL', KEYS[1])
+  else
+    redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3], 'part', current)
+    redis.call('PEXPIRE', KEYS[1], retention)
+  end
   return 'swapped'`;
 
 /**

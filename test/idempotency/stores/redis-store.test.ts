@@ -156,6 +156,28 @@ describeRedis('a server that cannot keep claims', () => {
     expect(await server.command('HEXISTS', parts, '1000')).toBe(0);
   });
 
+  test.each(['hincrby', 'hset', 'pexpire'])(
+    'whose user may not use %s for a moment keeps a claim that was sent, and makes no part of a new one',
+    async (name) => {
+      const server = await start();
+      const user = (...rules: string[]) => server.command('ACL', 'SETUSER', 'user', ...rules);
+      await user('on', '>secret', '~*', '+@all');
+      const claims = await openUsable(`redis://user:secret@127.0.0.1:${server.port}`);
+      await claims.claim('sent', 'a');
+      const changes = [() => claims.record('sent', 'a', 'outcome'), () => claims.claim('new', 'a')];
+      for (const change of changes) {
+        await user(`-${name}`);
+        await expect(change()).rejects.toThrow('The idempotency store is unavailable');
+        await user(`+${name}`);
+        await claims.becomes('claimed');
+      }
+      expect([await claims.find('sent'), await claims.find('new')]).toEqual([
+        'in-flight',
+        'claimed',
+      ]);
+    },
+  );
+
   test('a record that another program wrote is corrupt', async () => {
     const server = await start();
     const { find } = await openUsable(server.url);
