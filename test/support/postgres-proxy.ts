@@ -5,12 +5,22 @@ import { startTcp } from '../../testkit/tcp-server.ts';
 /** The code of a request to cancel in the protocol of PostgreSQL. */
 const CANCEL = 80_877_102;
 
+/** A message of a PostgreSQL server that reports an error. */
+export function errorMessage(severity: 'FATAL' | 'PANIC', code: string): Buffer {
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0Mpassword\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  return Buffer.concat([Buffer.from('E'), length, fields]);
+}
+
 /** Forwards connections to a PostgreSQL server, and is a network with faults. It stops after the test. */
 export async function startPostgresProxy(server: { port: number }) {
   const state = {
     server,
     /** Loses a reply that has this text, with its connection. */
     losing: undefined as string | undefined,
+    /** What the server says instead. */
+    lastWords: Buffer.alloc(0) as Buffer,
     /** Requests to cancel arrive when the test delivers them. */
     holdsCancels: false,
     /** The requests to cancel, with their connections. */
@@ -32,8 +42,8 @@ export async function startPostgresProxy(server: { port: number }) {
     socket.pipe(upstream).on('data', (data) => {
       const isLost = state.losing !== undefined && data.includes(state.losing);
       if (isLost) state.losing = undefined;
+      socket.write(isLost ? state.lastWords : data);
       if (isLost) upstream.destroy();
-      else socket.write(data);
     });
     upstream.on('close', () => socket.destroy());
     socket.on('close', () => upstream.destroy());

@@ -385,11 +385,15 @@ function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnava
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;
   const reason = code === undefined ? undefined : reasons[code];
   const reply = `PostgreSQL reports the error ${code}`;
-  if (reason !== undefined) return new StoreUnavailable(reason, `${reply}: ${reason}`);
+  // Only an error of the statement itself undoes it. A server that panics, for example because its disk is full, may have made
+  // the commit durable before.
+  const isOfStatement = error instanceof pg.DatabaseError && error.severity === 'ERROR';
+  const Failure = isOfStatement ? StoreUnavailable : Unknown;
+  if (reason !== undefined) return new Failure(reason, `${reply}: ${reason}`);
   // Class 08 is a connection that broke behind a pooler. Class 57 is an intervention of the operator: a commit that waited
   // for its standby may be made.
   if (error instanceof pg.DatabaseError && !/^(08|57)/.test(code ?? '')) {
-    return new StoreUnavailable('failed', reply);
+    return new Failure('failed', reply);
   }
   if (error instanceof Error && /timeout/i.test(error.message)) return new Unknown('timeout');
   // The message of the error may hold the address.

@@ -11,7 +11,7 @@ import {
   startPostgres,
 } from '../../../testkit/postgres.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
-import { startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { errorMessage, startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
 
 const aged = { ageMs: 60_000 };
@@ -121,11 +121,8 @@ test.each([
   ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: unauthorized'],
   ['53300', 'failed', 'PostgreSQL reports the error 53300'],
 ])('a server that rejects connections with %s is %s', async (code, reason, message) => {
-  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mpassword\0\0`);
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(fields.length + 4);
   const { url } = await startTcp((socket) => {
-    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
+    socket.once('data', () => socket.end(errorMessage('FATAL', code)));
   });
   const claims = open(`${url.replace('http', 'postgres')}postgres`);
   await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason, message });
@@ -168,6 +165,22 @@ describePostgres('a PostgreSQL server', () => {
     await server.kill();
     await Promise.all([claiming, ended]);
   });
+
+  test.each([
+    ['53100', 'its disk is full'],
+    ['58030', 'its disk fails'],
+  ])(
+    'that panics with %s, because %s, may have made the claim, which is released',
+    async (code) => {
+      const proxy = await startPostgresProxy(server);
+      const claims = await openUsable(proxy.url);
+      proxy.losing = 'swapped';
+      proxy.lastWords = errorMessage('PANIC', code);
+      await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
+      await eventually(() => claims.release('key', 'a'));
+      expect(await claims.find('key', claims.later())).toBe('claimed');
+    },
+  );
 
   test('whose table was dropped, emptied, or restored from a dump has lost records', async () => {
     const claims = await openUsable(server.url);
