@@ -1,3 +1,4 @@
+import { countDown } from '../lib/count-down.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { shortForm } from '../lib/short-text.ts';
@@ -30,8 +31,10 @@ type KeyedWrite = {
   request: WriteRequest;
   scope: RequestScope;
   claim: Claim;
-  /** When the write or its wait ends, in the time of `performance.now()`. */
+  /** When the wait for an earlier request ends, in the time of `performance.now()`. */
   deadline: number;
+  /** How many milliseconds are left for the write itself. */
+  leftMs(): number;
 };
 
 /**
@@ -67,7 +70,8 @@ export class IdempotentCalls implements Calls {
       leaseMs: timeoutMs + 5000, // After its timeout, the sender needs some time to record the outcome.
     };
     request.observer?.claimed(claim.key);
-    const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
+    const deadline = performance.now() + timeoutMs;
+    const write = { request, scope, claim, deadline, leftMs: countDown(timeoutMs) };
     const outcome = await this.#resolve(write).catch((error: unknown) => {
       throw this.#options.metrics.rejected(error, scope, claim.key);
     });
@@ -137,10 +141,10 @@ export class IdempotentCalls implements Calls {
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
   async #send(write: KeyedWrite): Promise<Outcome> {
-    const { request, scope, claim, deadline } = write;
+    const { request, scope, claim } = write;
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
-    const timeoutMs = Math.max(0, deadline - performance.now());
+    const timeoutMs = Math.max(0, write.leftMs());
     const open: OpenWrite = { claim };
     openWrites.writes.push(open);
     const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Gate } from '../admission/gate.ts';
+import { countDown } from '../lib/count-down.ts';
 import { remove } from '../lib/remove.ts';
 import { reserveOrShorten } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
@@ -153,7 +154,7 @@ export class UpstreamCalls {
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // The attempt itself is logged then.
     try {
-      const mayStart = isWrite ? this.#startOf(request, scope, deadline) : undefined;
+      const mayStart = isWrite ? this.#startOf(request, scope, timeoutMs) : undefined;
       return await withRetries(options, (retry) => {
         isAttempted = false;
         const attempt = () => {
@@ -183,14 +184,12 @@ export class UpstreamCalls {
   }
 
   /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
-  #startOf({ operation }: UpstreamRequest, scope: RequestScope, deadline: number): () => void {
+  #startOf({ operation }: UpstreamRequest, scope: RequestScope, timeoutMs: number): () => void {
     const checkAgain = this.#options.policy.check(operation, scope);
-    // A twentieth of the timeout must be left.
-    const sendBy = deadline - this.#options.timeoutMs / 20;
-    // The monotonic clock stands still while a virtual machine is suspended. Others may take the write for orphaned meanwhile.
-    const clockSendBy = Date.now() + sendBy - performance.now();
+    const leftMs = countDown(timeoutMs);
     return () => {
-      if (performance.now() > sendBy || Date.now() > clockSendBy) throw tooLate;
+      // A twentieth of the timeout must be left. Others may take a late write for orphaned.
+      if (leftMs() < this.#options.timeoutMs / 20) throw tooLate;
       checkAgain();
     };
   }

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
@@ -20,7 +20,7 @@ import { read, write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { metric, metricIs, sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
-import { TestStore } from '../../testkit/store.ts';
+import { beforeChange, TestStore } from '../../testkit/store.ts';
 import { createMetrics } from '../support/metrics.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -349,6 +349,19 @@ test('a repeat that finds the key free after waiting has only the rest of its de
   await releaseByOther();
   await repeat;
   expect(Number(sent[0])).toBeLessThan(10_000);
+});
+
+test('a write is not sent if the machine was suspended while the store claimed its key', async () => {
+  const { service, gateway } = await startStack(success);
+  const isClaim = ({ needsRoom }: Change) => needsRoom;
+  beforeChange(isClaim, () => {
+    const resumedAt = Date.now() + 3_600_000;
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(resumedAt);
+    closeAfterTest(() => clock.mockRestore());
+  });
+  const { errors } = await gateway.graphql(write, {}, key);
+  expect(errors?.[0]?.extensions.code).toBe('UPSTREAM_TIMEOUT');
+  expect(service.received).toEqual([]);
 });
 
 test('an orphaned write is never sent, and counted once, also when settling notices it', async () => {
