@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { counterOptions } from '../idempotency/counter-options.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 
@@ -33,16 +33,26 @@ export class WriteCount {
 
   /** Counts a write. Resolves to the writes since the minute of the key began, and when that ends, in milliseconds. */
   async count(key: string): Promise<{ writes: number; endsInMs: number }> {
+    const create = this.#createShared;
+    const counted = await (create ? this.#countShared(key, create) : this.#countOwn(key));
+    return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
+  }
+
+  async #countOwn(key: string): Promise<RateLimiterRes> {
     this.#own ??= createOwn();
-    this.#shared ??= this.#createShared?.() ?? this.#own;
-    const [own, shared] = await Promise.all([this.#own, this.#shared]);
-    const counted = await shared.consume(key).catch((error: unknown) => {
+    return (await this.#own).consume(key);
+  }
+
+  async #countShared(key: string, create: CreateCounter): Promise<RateLimiterRes> {
+    try {
+      this.#shared ??= create();
+      return await (await this.#shared).consume(key);
+    } catch (error) {
       const { reason, message: fault }: { reason?: unknown; message?: unknown } = Object(error);
       const message =
         'cannot count writes in the store of idempotency keys: this process counts by itself';
       if (this.#mayLog()) this.#log.warn({ reason, fault }, message);
-      return own.consume(key);
-    });
-    return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
+      return this.#countOwn(key);
+    }
   }
 }

@@ -171,7 +171,9 @@ export class UpstreamCalls {
         return this.#admit({ caller, deadline, send, probe }, signal);
       });
     } catch (cause) {
-      const error = toUpstreamError(cause, signal);
+      // Before the attempt begins, nothing is sent, whatever fails.
+      const unsent = { sent: 'no', status: undefined } as const;
+      const error = toUpstreamError(cause, signal, isAttempted ? undefined : unsent);
       const { code: outcome, fault } = error;
       logUnexpected(this.#options.log, scope, cause, signal);
       // One disconnect can cancel thousands of queued reads. Only the request is logged then.

@@ -17,6 +17,7 @@ import { createMemory } from '../support/admission.ts';
 import { startHeldStack } from '../support/stack.ts';
 import {
   glCodesOf,
+  openPolicy,
   retryable,
   scopeOf,
   startCalls,
@@ -300,6 +301,15 @@ test('a write is not sent late, after the machine was suspended together with it
   closeAfterTest(() => clock.mockRestore());
   flushes[0]?.();
   await expect(writing).rejects.toMatchObject({ fault: 'too late to send', sent: 'no' });
+  expect(service.received).toEqual([]);
+});
+
+test('a write that cannot be counted because of a bug was not sent, and its outcome is no unknown one', async () => {
+  const service = await startService(success);
+  const count = () => Promise.reject(new TypeError('a bug'));
+  const { calls } = startCalls(service, { policy: { ...openPolicy, count } });
+  const writing = calls.write(upgradeToHq, scopeOf());
+  await expect(writing).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', sent: 'no' });
   expect(service.received).toEqual([]);
 });
 
