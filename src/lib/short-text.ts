@@ -6,8 +6,10 @@ export const SHORT_TEXT = 10_000;
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
 export function shorten(text: string, maxLength = SHORT_TEXT): string {
   if (text.length <= maxLength) return text;
+  // Half of a character at the end would be invalid in Unicode, and some JSON parsers reject a whole response because of it.
+  const start = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
   // A copy, because V8 keeps a whole text in memory as long as a slice of it exists.
-  return Buffer.from(`${text.slice(0, maxLength)}…`, 'utf16le').toString('utf16le');
+  return Buffer.from(`${start}…`, 'utf16le').toString('utf16le');
 }
 
 /**

@@ -22,6 +22,11 @@ test('the short form has the beginning of texts and lists, on all levels', () =>
   expect(JSON.stringify(shortForm({ numbers })).length).toBeLessThan(10_100);
 });
 
+test('a text is not cut within a character', () => {
+  expect(shortForm('abc\u{1f600}', 4)).toBe('abc…');
+  expect(shortForm('abc\u{1f600}d', 5)).toBe('abc\u{1f600}…');
+});
+
 test('a list for which there is no memory is in the short form', () => {
   const booked: number[] = [];
   const tryReserve = (bytes: number) => booked.push(bytes) === 1;
