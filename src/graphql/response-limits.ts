@@ -15,8 +15,11 @@ export const MAX_LOOKUPS = 200;
 const MAX_FIELDS = 500_000;
 /** How many fields of one list graphql-js executes at most. It takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
-/** The lengths to which texts and lists of an outcome may be cut, in characters. The first that fits is used, or the last. */
-const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
+/**
+ * The lengths to which texts and lists of an outcome may be cut, in characters. The first that fits is used, or the last, which
+ * is the longest that a request id may be: a cut one would not be found in the log.
+ */
+const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 128];
 
 type SettledWrite = { outcome: unknown };
 /** The result of `settleWrites`, or a union member. */

@@ -43,18 +43,23 @@ test.each(['m', '€', '\u0001'])(
       const response = await execute(messages, (info) => limits.fitOutcome(written, info));
       const { length } = JSON.parse(response).s.a0;
       lengths.push(length);
-      if (length > 101) bytes += Buffer.byteLength(response);
+      if (length > 129) bytes += Buffer.byteLength(response);
       expect(memory.held).toBeGreaterThanOrEqual(bytes);
     }
-    expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 101]);
+    expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 129]);
     expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
   },
 );
 
-test('without memory, the texts of a settled key are cut, and none of its writes is left out', async () => {
+test('without memory, the texts of a settled key are cut, but no request id, and none of its writes is left out', async () => {
   const responseName = 'r'.repeat(255);
   const written = { __typename: 'WorkflowCsvUploaded', message: 'm'.repeat(20_000) };
-  const settled = { writes: [{ responseName, outcome: written }], isComplete: true };
+  const requestId = 'i'.repeat(128); // As long as one may be.
+  const unknown = {
+    responseName: 'unknown',
+    outcome: { __typename: 'LedgerOutcomeUnknown', code: 'UPSTREAM_TIMEOUT', requestId },
+  };
+  const settled = { writes: [{ responseName, outcome: written }, unknown], isComplete: true };
   const lengths: number[] = [];
   const memory = createMemory(MEGABYTE);
   for (let n = 0; n < 10; n++) {
@@ -63,7 +68,10 @@ test('without memory, the texts of a settled key are cut, and none of its writes
     await execute(messages, async (info) => fitted.push(await limits.fitOutcome(settled, info)));
     const message: unknown = expect.stringMatching(/^m+…?$/);
     expect(fitted).toEqual([
-      { writes: [{ responseName, outcome: { ...written, message } }], isComplete: true },
+      {
+        writes: [{ responseName, outcome: { ...written, message } }, unknown],
+        isComplete: true,
+      },
     ]);
     lengths.push(JSON.stringify(fitted).length);
   }
