@@ -88,6 +88,29 @@ test('a settlement is not made as complete if its change is late, and a record o
   expect(await other.find('key', repeat)).toBe('orphaned');
 });
 
+test('a repeat at the end of the retention is not executed if the record expires just before its change is made', async () => {
+  const start = performance.now();
+  let passedMs = 0;
+  const time = jest.spyOn(performance, 'now').mockImplementation(() => start + passedMs);
+  closeAfterTest(() => time.mockRestore());
+  const store = new TestStore();
+  const { find, claim, record, close } = claimsOn(store);
+  closeAfterTest(close);
+  await find('first');
+  passedMs = 60_000;
+  await claim('key', 'sender', { ageMs: 0 });
+  await record('key', 'sender', 'outcome');
+  passedMs += RETENTION_MS - 1500;
+  await find('another'); // From now on, a change is valid for 30 s.
+  const { swap } = store;
+  jest.spyOn(store, 'swap').mockImplementationOnce(async (change) => {
+    passedMs += 2000;
+    return swap.call(store, change);
+  });
+  // It was on its way for 29.5 s.
+  expect(await find('key', { ageMs: RETENTION_MS - 31_000 })).toBe('outcome');
+});
+
 test('a key whose write was not sent is free, also after its lease, unless it was reported as orphaned', async () => {
   const store = new TestStore();
   const { find, claim, settle, release, close } = claimsOn(store);
