@@ -33,29 +33,6 @@ export type Admission =
   | Caller
   | Rejected<'CANCELLED' | 'OFFLINE' | 'SIGN_IN_FAILED' | 'OTHER_USER'>;
 
-export type Attempts = {
-  readonly intent: Intent;
-  readonly url: string | URL;
-  /** Returns the options of a request with this age of the intent. */
-  readonly init: (ageMs?: number) => RequestInit;
-  /** The user of the first request, if already known. Further requests are sent only for the same user. */
-  readonly caller?: Caller;
-  /** Whether an earlier request may have taken effect. */
-  readonly isOpen: boolean;
-  /** Whether the request may be sent more than once. */
-  readonly mayRepeat: boolean;
-  /** Stops the attempts. The result is then what is known so far. */
-  readonly stop: AbortSignal | null | undefined;
-};
-
-export type Result = {
-  readonly last: AttemptResult;
-  /** Whether a request may have taken effect whose outcome `last` does not contain. */
-  readonly isOpen: boolean;
-  /** For how much longer the write could have been repeated, in milliseconds. */
-  readonly patienceMs: number;
-};
-
 /** How long a request may be on its way, in milliseconds. After this time, a request has to send the true age of its intent. */
 const TRANSIT_MS = 30_000;
 
@@ -93,12 +70,28 @@ function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): (
   };
 }
 
-/** Sends a request until its response is final, or until no time is left to repeat it. */
+/**
+ * Sends a request until its response is final, or until no time is left to repeat it.
+ *
+ * @param init returns the options of a request with this age of the intent
+ * @param stop stops the attempts; the result is then what is known so far
+ * @param isOpen whether an earlier request may have taken effect
+ * @param mayRepeat whether the request may be sent more than once
+ * @param caller the user of the first request, if already known; further requests are sent only for the same user
+ * @returns the last result, whether a request may have taken effect whose outcome it does not contain, and for how much longer
+ *   the write could have been repeated, in milliseconds
+ */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 export async function attempt(
-  { intent, url, init, caller, isOpen, mayRepeat, stop }: Attempts,
+  intent: Intent,
+  url: string | URL,
+  init: (ageMs?: number) => RequestInit,
+  stop: AbortSignal | null | undefined,
   options: LedgerFetchOptions,
-): Promise<Result> {
+  isOpen = true,
+  mayRepeat = true,
+  caller?: Caller,
+): Promise<readonly [last: AttemptResult, isOpen: boolean, patienceMs: number]> {
   const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
@@ -138,7 +131,7 @@ export async function attempt(
     isOpen ||= hasField(last.body);
     admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
-  return { last, isOpen, patienceMs: patience() };
+  return [last, isOpen, patience()];
 }
 
 /** Calls listeners. An error that a listener throws is reported, and does not end the write. */

@@ -20,10 +20,7 @@ import { type Caller, hash } from './token.ts';
 
 const KEY = 'idempotency-key';
 
-/** How many times `createLedgerFetch` has been called. */
-let instances = 0;
-
-/** The options of `createLedgerFetch` and the number of this call. Only writes of the same instance are joined. */
+/** The options of `createLedgerFetch` and a random number of this call. Only writes of the same call are joined. */
 type InstanceOptions = LedgerFetchOptions & { readonly instance: number };
 
 /** A body with more bytes than this is sent only once. */
@@ -47,8 +44,7 @@ export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetc
       throw new Error(`createLedgerFetch needs ${name}.`);
     }
   }
-  instances += 1;
-  const instance = instances;
+  const instance = Math.random();
   return async (input, init) => {
     const [url, request] = await split(input, init);
     const send = isQuery(request) ? sendQuery : write;
@@ -100,13 +96,12 @@ async function sendOrJoin(
     return toResponse(isNothing ? errorBody(reason) : lostBody(intent, reason));
   }
   const { user } = caller;
-  const { name } = known;
   // On a server there is no page, and equal writes may come from two users. A body that is no text, such as a stream, cannot
   // be compared.
-  const mayJoin = name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
+  const mayJoin = known.name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
   const joinId =
     mayJoin && textOf(body)
-      ? JSON.stringify([instance, name, user, url, ownHeaders(request), id])
+      ? JSON.stringify([instance, known.name, user, url, ownHeaders(request), id])
       : undefined;
   const others = [...knownIntents.values()];
   const same = others.find(
@@ -160,9 +155,15 @@ async function sendUntilKnown(
   const init = (ageMs?: number) =>
     withHeaders(request, { [KEY]: intent, 'idempotency-key-age': ageMs });
   const mayRepeat = size <= LARGE_BODY;
-  const { last, isOpen, patienceMs } = await attempt(
-    { intent, url, init, caller, isOpen: wasOpen, mayRepeat, stop },
+  const [last, isOpen, patienceMs] = await attempt(
+    intent,
+    url,
+    init,
+    stop,
     { ...options, attemptMs },
+    wasOpen,
+    mayRepeat,
+    caller,
   );
   throwIfAborted(signal);
   // The gateway says this if it could not look up the key. A copy that the browser has sent by itself may have been executed.

@@ -34,7 +34,7 @@ export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
  */
 export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
-  { url, headers = {}, signal, ...options }: SettleOptions,
+  { url, headers, signal, ...options }: SettleOptions,
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
@@ -44,12 +44,11 @@ export async function settle<Data extends object = Record<string, unknown>>(
       method: 'POST',
       body: JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } }),
     });
-    const attempts = { intent: sentAs, url, init, isOpen: true, mayRepeat: true, stop: signal };
-    return attempt(attempts, options);
+    return attempt(sentAs, url, init, signal, options);
   };
-  let { last } = await ask(settleDocument);
+  let [last] = await ask(settleDocument);
   // A gateway or a manifest that is older than this package may lack a field of the document.
-  if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) ({ last } = await ask(firstDocument));
+  if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) [last] = await ask(firstDocument);
   throwIfAborted(signal);
   // From now on, the same click is a new decision.
   if (known.endedAt) known.joinId = undefined;

@@ -151,30 +151,29 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
   const { url, field, name, storage } = getOptions();
   const item = `ledger-gateway:write:${name ?? field} ${url}`;
-  let kept = keepIntents(item, storage);
+  let kept: ReturnType<typeof keepIntents>;
   /** The listeners of this write. */
   const own = new Set<(state: WriteState<Member>) => void>();
-  let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
+  let state: WriteState<Member>;
   /** The click or the question that the state belongs to. */
   let open: Open | undefined;
   /** When `submit` was called, in the time of `performance.now()`. */
-  let submittedAt = Number.NEGATIVE_INFINITY;
+  let submittedAt = 0;
   /** The outcome that a listener was called with last, and when. Its user may not have had time to read it. */
   let shown: (Open & { readonly at: number }) | undefined;
-  let pageCount = page.count;
+  let pageCount: number | undefined;
 
   /** Begins anew if the test of an app has begun another page. */
   function onPage(): WriteState<Member> {
     if (pageCount !== page.count) {
       pageCount = page.count;
       kept = keepIntents(item, storage);
-      state = idle;
+      state = { phase: kept.find() ? 'asking' : 'idle' };
       open = undefined;
-      shown = undefined;
-      submittedAt = Number.NEGATIVE_INFINITY;
     }
     return state;
   }
+  onPage();
 
   function set(next: WriteState<Member>): void {
     state = next;
@@ -207,7 +206,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const click = {};
     open = click;
     set({ phase: 'sending' });
-    const ready = await Promise.all([source, getCaller()]).catch(() => undefined);
+    const ready = await Promise.all([source, getCaller()]).catch(() => {});
     if (open !== click) return;
     if (!ready) return set(idle);
     const [variables, { user, rejection }] = ready;
