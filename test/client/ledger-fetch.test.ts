@@ -54,6 +54,16 @@ const cutInBody: Reply = (response) => {
 const withoutCode = { data: { save: { __typename: 'LedgerOutcomeUnknown' } } };
 const inProgress = json(withoutCode, 200, { 'idempotent-in-progress': 'true' });
 
+/** Two fields with an error each. */
+const twoErrors = (first: string, second: string) => {
+  const errorIn = (name: string, code: string) => ({
+    path: [name],
+    extensions: { code, requestId: '7' },
+  });
+  const errors = [errorIn('other', first), errorIn('save', second)];
+  return json({ data: { other: null, save: null }, errors });
+};
+
 /** Collects what a client hears of its repeats. */
 function listen() {
   const progress: Progress[] = [];
@@ -113,6 +123,31 @@ describe('a write', () => {
       expect(new Set(ages().filter(Boolean))).toEqual(new Set(['0']));
     },
   );
+
+  const notLookedUp = fieldError('IDEMPOTENCY_UNAVAILABLE', { retryable: true });
+
+  test.each<[string, Reply[]]>([
+    ['in a field after another error', [twoErrors('FORBIDDEN', 'IDEMPOTENCY_UNAVAILABLE')]],
+    ['before another error', [notLookedUp, fieldError('FORBIDDEN')]],
+  ])('whose key the gateway could not look up %s is settled at the end', async (_, replies) => {
+    const { origin, kinds } = await start(replies, executed);
+    expect(await save(origin, { patienceMs: 30 })).toEqual(kept);
+    expect(kinds().at(-1)).toBe('settle');
+  });
+
+  test('whose key the gateway could not look up is not known while there is no connection', async () => {
+    const navigator = { onLine: true };
+    replace(native, 'navigator', navigator);
+    const { origin, kinds } = await start([notLookedUp], executed);
+    const onProgress = () => {
+      navigator.onLine = false;
+    };
+    const intent = newIntent();
+    const request = withIntent(init(), intent);
+    const result = await save(origin, { patienceMs: 30, onProgress }, request);
+    expect(result).toMatchObject({ kind: 'lost', intent, error: { reason: 'OFFLINE' } });
+    expect(kinds()).toEqual(['mutation']);
+  });
 
   test('waits as long as Retry-After asks', async () => {
     const busy = requestError('OVERLOADED', { retryable: true }, 503, { 'retry-after': '60' });

@@ -98,6 +98,7 @@ export async function attempt(
   const { user } = admission;
   const { startedAt = performance.now() } = recall(intent);
   let last = lost;
+  let isUnclear = false;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
     const { rejection, token } = admission;
@@ -118,6 +119,9 @@ export async function attempt(
     }
     // An error says only that this attempt did nothing. An earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;
+    // With this code, the gateway could not look up the key. A copy that the browser has sent by itself may have been executed.
+    const isUnread = JSON.stringify(last.body).includes('IDEMPOTENCY_UNAVAILABLE');
+    isUnclear = last.isOpen !== false && (isUnclear || isUnread);
     const code = codeOf(last.body);
     rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
     // A field whose token is rejected did nothing. So even a large body is sent again, once.
@@ -131,7 +135,7 @@ export async function attempt(
     isOpen ||= hasField(last.body);
     admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
-  return [last, isOpen, patience()];
+  return [last, isOpen || isUnclear, patience()];
 }
 
 /** Calls listeners. An error that a listener throws is reported, and does not end the write. */

@@ -166,8 +166,7 @@ async function sendUntilKnown(
     caller,
   );
   throwIfAborted(signal);
-  // The gateway says this if it could not look up the key. A copy that the browser has sent by itself may have been executed.
-  if (isOpen || codeOf(last.body) === 'IDEMPOTENCY_UNAVAILABLE') {
+  if (isOpen) {
     onProgress?.({ intent, attempt: 0, state: 'settling' });
     const settled = await settle(intent, {
       ...options,
