@@ -543,6 +543,26 @@ describe('an intent that has a request already', () => {
     expect(Number(ages()[0])).toBeGreaterThan(0);
   });
 
+  test('that is sent twice at once stays open if the second request is aborted', async () => {
+    const refused = hold(fieldError('FORBIDDEN'));
+    const { origin, requests, ages } = await start([refused.reply, never, saved]);
+    const intent = newIntent();
+    const send = (signal?: AbortSignal) =>
+      save(origin, {}, withIntent({ ...init(), signal: signal ?? null }, intent));
+    const first = send();
+    await until(() => requests.length === 1);
+    const page = new AbortController();
+    const second = send(page.signal);
+    await until(() => requests.length === 2);
+    page.abort(new Error('unmounted'));
+    await expect(second).rejects.toThrow('unmounted');
+    refused.release();
+    expect(await first).toEqual(errorOf('FORBIDDEN'));
+
+    expect(await send()).toEqual(kept);
+    expect(Number(ages()[2])).toBeGreaterThan(0);
+  });
+
   test('may have another one if the first did nothing, for certain', async () => {
     const { origin, keys, ages } = await start([fieldError('BAD_USER_INPUT'), saved]);
     const intent = newIntent();

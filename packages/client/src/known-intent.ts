@@ -19,6 +19,8 @@ export type KnownIntent = {
   variables?: string | undefined;
   /** The response that the second click of a double click gets as well. */
   response?: Promise<Response>;
+  /** Stops the request that was sent last with it. */
+  stop?: AbortSignal;
   /** When this page first sent it, in the time of `performance.now()`. */
   startedAt?: number | undefined;
   /** When sending ended, in the time of `performance.now()`. Undefined until then. */

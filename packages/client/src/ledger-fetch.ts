@@ -126,6 +126,7 @@ async function sendOrJoin(
       isOpen: true,
       startedAt: known.startedAt ?? performance.now(),
       endedAt: undefined,
+      stop,
     });
     own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
       own.endedAt = performance.now();
@@ -180,8 +181,8 @@ async function sendUntilKnown(
     if (!codeOf(last.body) || codeOf(settled) !== 'IDEMPOTENCY_KEY_SETTLED') {
       return toResponse(settled);
     }
-  } else if ([...stops].filter(([, each]) => each === intent).length < 2) {
-    // If the app sends the same key a second time at the moment, that request may still take effect.
+  } else if (noted.stop === stop) {
+    // If the app has sent the same key a second time meanwhile, that request may still take effect.
     note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
   }
   return toResponse(last.body, last.init);
