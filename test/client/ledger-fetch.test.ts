@@ -695,6 +695,16 @@ test.each([
   expect(kinds()).toEqual(['mutation', 'mutation']);
 });
 
+test('an intent that is sent again after the device has slept has an age, although the monotonic clock has stopped', async () => {
+  const { origin, ages } = await start([fieldError('BAD_USER_INPUT')]);
+  const request = withIntent(init(), newIntent());
+  await save(origin, {}, request);
+  const { now } = Date;
+  replace(native.Date, 'now', () => now() + 10 * 86_400_000);
+  await save(origin, {}, request);
+  expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
+});
+
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
   const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
   const partial = json({

@@ -1,5 +1,5 @@
 import { isOffline, wait, withDeadline } from './deadline.ts';
-import { ageOf, type Intent, type Progress } from './intent.ts';
+import { ageOf, type Intent, now, type Progress } from './intent.ts';
 import { recall } from './known-intent.ts';
 import {
   type AttemptResult,
@@ -96,7 +96,7 @@ export async function attempt(
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;
-  const { startedAt = performance.now() } = recall(intent);
+  const { startedAt = now() } = recall(intent);
   let last = lost;
   let isUnclear = false;
   let rejected: string | undefined;
@@ -104,7 +104,7 @@ export async function attempt(
     const { rejection, token } = admission;
     if (rejection === 'CANCELLED') break;
     // Obtaining the token may have taken long, or the app sends an earlier intent again.
-    const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
+    const isAged = isOpen || now() - startedAt > TRANSIT_MS;
     const ageMs = ageOf(intent, attemptMs);
     if (!rejection) {
       last = await withDeadline(attemptMs, stop, async (end) => {

@@ -21,7 +21,7 @@ export type KnownIntent = {
   response?: Promise<Response>;
   /** Stops the request that was sent last with it. */
   stop?: AbortSignal;
-  /** When this page first sent it, in the time of `performance.now()`. */
+  /** When this page first sent it, in the time of `now()`. */
   startedAt?: number | undefined;
   /** When sending ended, in the time of `performance.now()`. Undefined until then. */
   endedAt?: number | undefined;

@@ -1,6 +1,6 @@
 import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
 import { throwIfAborted, withDeadline } from './deadline.ts';
-import { type Intent, type Progress, withHeaders } from './intent.ts';
+import { type Intent, now, type Progress, withHeaders } from './intent.ts';
 import {
   createIntent,
   isUnsent,
@@ -124,7 +124,7 @@ async function sendOrJoin(
       request: id,
       joinId,
       isOpen: true,
-      startedAt: known.startedAt ?? performance.now(),
+      startedAt: known.startedAt ?? now(),
       endedAt: undefined,
       stop,
     });
