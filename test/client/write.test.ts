@@ -16,6 +16,7 @@ import {
   executed,
   fieldError,
   hold,
+  init,
   member,
   never,
   notExecuted,
@@ -37,6 +38,8 @@ type Options = Partial<WriteOptions<'save', Data['save'], unknown>> & {
   readonly ledgerFetch?: typeof fetch;
 };
 
+const soon = { delayMs: 2, patienceMs: 50, attemptMs: 1_000, doubleClickMs: 0 };
+
 /** Collects the errors that the package reports, until the test ends. */
 function collectReports(): unknown[] {
   const reports: unknown[] = [];
@@ -53,7 +56,6 @@ async function start(replies: Reply[], settling: Reply = notExecuted, storage = 
   /** Opens a page with one button. */
   function open(user = 'ada', options: Options = {}) {
     const token = () => tokenOf(user);
-    const soon = { delayMs: 2, patienceMs: 50, attemptMs: 1_000, doubleClickMs: 0 };
     const ledger = { url, token, ...soon, ...options };
     const ledgerFetch = options.ledgerFetch ?? createLedgerFetch(ledger);
     const write = createWrite<'save', Data['save'], unknown>({
@@ -410,18 +412,55 @@ test.each<[string, unknown]>([
   expect(reports).toEqual([fault]);
 });
 
-test.each(['RESPONSE_LOST', 'OUTCOME_UNKNOWN'])(
-  'an error of a client that says %s is no fault of the app',
-  async (code) => {
-    const { open } = await start([]);
-    const reports = collectReports();
-    const errors = [{ message: code, extensions: { code, intent: 'intent' } }];
+/** What a client may throw after a write: the error of a query that it sends next, such as one of `awaitRefetchQueries`. */
+const errorOfQuery = {
+  errors: [{ message: '', extensions: { code: 'OVERLOADED', requestId: '7' } }],
+};
+
+test.each<[string, () => unknown]>([
+  ['throws the error of another request', () => Promise.reject(errorOfQuery)],
+  // As Apollo Client does with `errorPolicy: 'all'`.
+  ['returns the error of another request', () => ({ error: errorOfQuery })],
+])('a client that %s after a write does not hide what became of it', async (_, end) => {
+  const { open, kinds, origin } = await start([saved]);
+  const reports = collectReports();
+  const ledgerFetch = createLedgerFetch({ token: () => tokenOf('ada') });
+  const write = open('ada', {
+    async send(headers) {
+      await ledgerFetch(origin, init({}, headers));
+      return (await end()) as AnyResult<Data>;
+    },
+  });
+  expect(await write.click()).toMatchObject(done);
+  expect(kinds()).toEqual(['mutation']);
+  expect(reports).toEqual([errorOfQuery]);
+});
+
+test('a client that returns nothing does not hide what became of the write', async () => {
+  const { open, origin } = await start([saved]);
+  const ledgerFetch = createLedgerFetch({ token: () => tokenOf('ada') });
+  const send = async (headers: object) => {
+    await ledgerFetch(origin, init({}, headers));
+    return undefined as unknown as AnyResult<Data>;
+  };
+  expect(await open('ada', { send }).click()).toMatchObject(done);
+});
+
+test.each<[string, Reply]>([
+  ['RESPONSE_LOST', cut],
+  ['OUTCOME_UNKNOWN', settled([], false)],
+])('an error of a client that says %s is no fault of the app', async (_, settling) => {
+  const { open, origin } = await start([cut], settling);
+  const reports = collectReports();
+  const ledgerFetch = createLedgerFetch({ ...soon, token: () => tokenOf('ada') });
+  const send = async (headers: object) => {
+    const response = await ledgerFetch(origin, init({}, headers));
     // As graphql-request does.
-    const send = () => Promise.reject({ response: { errors } });
-    expect(await open('ada', { send }).click()).toMatchObject({ phase: 'unknown' });
-    expect(reports).toEqual([]);
-  },
-);
+    return Promise.reject({ response: await response.json() });
+  };
+  expect(await open('ada', { send }).click()).toMatchObject({ phase: 'unknown' });
+  expect(reports).toEqual([]);
+});
 
 test('a signal that aborts leaves the outcome open', async () => {
   const controller = new AbortController();

@@ -75,6 +75,12 @@ export function createIntent(name?: string): Intent {
 export const recall = (intent: Intent): KnownIntent =>
   knownIntents.get(intent) ?? { sentAs: intent, isOpen: true };
 
+/** A copy of the response to an intent that this page sends, if there is one. A body can be read only once. */
+export async function responseTo(intent: Intent): Promise<Response | undefined> {
+  const response = await recall(recall(intent).sentAs).response?.catch(() => {});
+  return response?.clone();
+}
+
 /** Whether it is certain that nothing was sent with the intent, or that nothing sent took effect. */
 export const isUnsent = ({ request, isOpen }: KnownIntent): boolean => !isOpen && !request;
 

@@ -9,6 +9,7 @@ import {
   listeners,
   note,
   recall,
+  responseTo,
   stops,
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
@@ -134,9 +135,7 @@ async function sendOrJoin(
     sent = own;
   }
   // If the first request was aborted, only one thing is known: the write may have been sent.
-  const response = await sent.response?.catch(() => {});
-  // Each click gets a copy, because the body of a response can be read only once.
-  return response?.clone() ?? toResponse(lostBody(sent.sentAs));
+  return (await responseTo(key)) ?? toResponse(lostBody(sent.sentAs));
 }
 
 async function sendUntilKnown(

@@ -1,7 +1,7 @@
 import { tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
 import { type Intent, isIntent, type Progress } from './intent.ts';
-import { cancel, createIntent, listeners, note, page, recall } from './known-intent.ts';
+import { cancel, createIntent, listeners, note, page, recall, responseTo } from './known-intent.ts';
 import { errorBody, lostBody, parseJson, textOf, tryTo } from './response.ts';
 import { type SettleOptions, settle } from './settle.ts';
 import { times } from './times.ts';
@@ -116,11 +116,8 @@ export type Write<Member extends Outcome, Variables> = {
   readonly dismiss: () => void;
 };
 
-const refusals: readonly string[] = [
-  'LedgerFailed',
-  'LedgerNotPermitted',
-  'LedgerNoMoreInvoices',
-] satisfies RefusalName[];
+/** The names of `RefusalName`. */
+const refusals = /^Ledger(Failed|NotPermitted|NoMoreInvoices)$/;
 
 /** How long a user needs to read an outcome, in milliseconds. */
 const READ_MS = 1_000;
@@ -180,7 +177,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     shown = undefined;
     // Without a listener, nobody has seen the outcome. The next component that subscribes asks for it.
     if (own.size > 0 && !isLocked(next)) {
-      shown = open && { ...open, at: performance.now() };
+      shown = { ...open, at: performance.now() };
       forget();
     }
     tell(own, next);
@@ -190,15 +187,17 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   async function keepUnread(): Promise<void> {
     const of = shown;
     // Without a JWT, another user looks like this one.
-    if (!of?.intent || !of.user || performance.now() - of.at > READ_MS) return;
-    const { user } = await getCaller();
-    if (user !== of.user && shown === of) kept.set(of.intent, of.user);
+    if (of?.intent && of.user && performance.now() - of.at < READ_MS) {
+      const { user } = await getCaller();
+      if (user !== of.user && shown === of) kept.set(of.intent, of.user);
+    }
   }
 
   function getCaller() {
     return identify(getOptions(), getOptions());
   }
 
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
   async function submit(source: Variables | Promise<Variables>): Promise<void> {
     if (isLocked(onPage())) return;
     submittedAt = performance.now();
@@ -206,10 +205,10 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const click = {};
     open = click;
     set({ phase: 'sending' });
-    const ready = await Promise.all([source, getCaller()]).catch(() => {});
+    const [variables, caller] = await Promise.all([source, getCaller()]).catch(() => []);
     if (open !== click) return;
-    if (!ready) return set(idle);
-    const [variables, { user, rejection }] = ready;
+    if (!caller) return set(idle);
+    const { user, rejection } = caller;
     if (rejection) return set(toState(read(errorBody(rejection))));
     const id = tryTo(() => hash(JSON.stringify(variables)));
     // A write that may have been sent is not replaced by a new one. With other variables, it is another write.
@@ -230,13 +229,13 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     };
     listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
-    const result = await send().catch((error: unknown) => {
-      // An error without anything about the write is a fault of the app.
-      const said = read({ error });
-      const isFault = said.error?.code === 'RESPONSE_LOST' && said.kind === 'unknown';
-      if (isFault) globalThis.reportError?.(error);
-      return { error };
-    });
+    let result: AnyResult<Data> = Object(await send().catch((error: unknown) => ({ error })));
+    if (read(result).kind !== 'member') {
+      const { error } = result;
+      // Only the response says that nothing was done. The error may be that of another request, or a fault of the app.
+      result = (await (await responseTo(intent))?.json()) ?? result;
+      if (error && !result.errors) globalThis.reportError?.(error);
+    }
     listeners.delete(listener);
     return finish(sent, result);
   }
@@ -291,7 +290,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
         if (own.size === 0) void keepUnread();
       };
     },
-    submit: (variables) => void submit(variables),
+    submit,
     cancel() {
       const { doubleClickMs = times.doubleClickMs } = getOptions();
       const isDoubleClick = performance.now() - submittedAt < doubleClickMs;
@@ -323,7 +322,7 @@ function toState<Member extends Outcome>(
 ): WriteState<Member> {
   if (result.kind === 'error') return { phase: 'failed', error: result.error };
   const { __typename: name = 'Ledger', code } = result.member ?? {};
-  const isRefused = refusals.includes(name);
+  const isRefused = refusals.test(name);
   // `DoneMember` and `RefusedMember` distinguish the same names.
   if (isRefused || !/^Ledger/.test(name)) {
     const phase = isRefused ? 'refused' : 'done';
