@@ -6,6 +6,8 @@ export type NewPage = {
   readonly token: string;
   /** What its storage holds. Without it, each access to the storage fails. */
   readonly items?: Readonly<Record<string, string>>;
+  /** What another page of the tab has written to the storage since this one was loaded. */
+  readonly later?: Readonly<Record<string, string>>;
   /** How far its clock is ahead. */
   readonly aheadMs?: number;
   /** An intent that it sends with this request. Otherwise, it shows a button that asks about what is open. */
@@ -13,7 +15,7 @@ export type NewPage = {
 };
 
 const page: NewPage = workerData;
-const { url, token, items, aheadMs = 0, resume } = page;
+const { url, token, items, later = {}, aheadMs = 0, resume } = page;
 const { now } = Date;
 Date.now = () => now() + aheadMs;
 const stored = new Map(Object.entries(items ?? {}));
@@ -33,6 +35,7 @@ Object.defineProperty(globalThis, 'sessionStorage', {
 const { createLedgerFetch, createWrite, readField, withIntent } = await import(
   '../../packages/client/src/index.ts'
 );
+for (const [name, text] of Object.entries(later)) stored.set(name, text);
 const options = { url, token: () => token, delayMs: 2, patienceMs: 50, attemptMs: 1_000 };
 
 async function send({ intent, init }: NonNullable<NewPage['resume']>): Promise<unknown> {

@@ -72,6 +72,29 @@ test('after a reload, an intent is still that of its user', async () => {
   expect(kinds()).toEqual([]);
 });
 
+test('a page keeps the intents that another page of the tab has stored since, such as before a step back', async () => {
+  const { intent, items } = await leave();
+  const { origin, kinds, keys } = await startStubGateway([saved]);
+  const own = newIntent();
+  const resume = { intent: own, init: byAda };
+  const { stored } = await load({ url: origin, items: {}, later: items, resume });
+  expect(keys()).toEqual([own]);
+  // As the page that is loaded next.
+  const page = { url: origin, items: stored, resume: { intent, init: init() } };
+  const { result } = await load({ ...page, token: tokenOf('bob') });
+  expect(result).toMatchObject({ kind: 'lost', error: { reason: 'OTHER_USER' } });
+  expect(kinds()).toEqual(['mutation']);
+});
+
+test('a page knows at once the user of an intent that another page of the tab has stored since', async () => {
+  const { intent, items } = await leave();
+  const { origin, kinds } = await startStubGateway([saved]);
+  const page = { url: origin, items: {}, later: items, resume: { intent, init: init() } };
+  const { result } = await load({ ...page, token: tokenOf('bob') });
+  expect(result).toMatchObject({ kind: 'lost', error: { reason: 'OTHER_USER' } });
+  expect(kinds()).toEqual([]);
+});
+
 const entry = (intent: string, known: object) => JSON.stringify([[intent, known]]);
 
 /** What `ledger-gateway:intents` may hold, whoever has written it, for an intent. */

@@ -120,8 +120,7 @@ export async function attempt(
     // An error says only that this attempt did nothing. An earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;
     // With this code, the gateway could not look up the key. A copy that the browser has sent by itself may have been executed.
-    const isUnread = JSON.stringify(last.body).includes('IDEMPOTENCY_UNAVAILABLE');
-    isUnclear = last.isOpen !== false && (isUnclear || isUnread);
+    isUnclear ||= JSON.stringify(last.body).includes('IDEMPOTENCY_UNAVAILABLE');
     const code = codeOf(last.body);
     rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
     // A field whose token is rejected did nothing. So even a large body is sent again, once.
@@ -135,7 +134,7 @@ export async function attempt(
     isOpen ||= hasField(last.body);
     admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
-  return [last, isOpen || isUnclear, patience()];
+  return [last, last.isOpen ?? (isOpen || isUnclear), patience()];
 }
 
 /** Calls listeners. An error that a listener throws is reported, and does not end the write. */

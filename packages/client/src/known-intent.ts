@@ -38,17 +38,21 @@ const KEPT = 200;
 /** What this page knows of its intents. Only this file writes them to the storage. */
 export const knownIntents = new Map<Intent, KnownIntent>();
 
-// Other code of the page may have written to the storage.
-for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat()) {
-  tryTo(() => restore(entry));
-}
-
-/** Restores what was known before a reload. If it is not readable, `recall` says that the intent may have been sent. */
-function restore(entry: unknown): void {
-  const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
-  if ([intent, user, request, sentAs].every((value) => typeof value === 'string')) {
-    // Only what was sent is stored.
-    knownIntents.set(intent, { user, request, isOpen: isOpen !== false || !request, sentAs });
+/**
+ * Restores what was known before a reload, or what another page of the tab or another copy of this package has stored since. If
+ * an intent is not readable, `recall` says that it may have been sent.
+ */
+function restore(): void {
+  // Other code of the page may have written to the storage.
+  for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat()) {
+    tryTo(() => {
+      const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
+      const isNew = !knownIntents.has(intent);
+      if (isNew && [intent, user, request, sentAs].every((value) => typeof value === 'string')) {
+        // Only what was sent is stored.
+        knownIntents.set(intent, { user, request, isOpen: isOpen !== false || !request, sentAs });
+      }
+    });
   }
 }
 
@@ -63,6 +67,8 @@ export const newIntent = (): Intent => createIntent();
 
 /** Creates an intent. With a name, it may join another intent of this name, as the second click of a double click. */
 export function createIntent(name?: string): Intent {
+  // What another page has stored is older, and the first to be forgotten.
+  restore();
   // Some engines have no `crypto`. A key only has to differ from other keys of the same user.
   const numbers = new Uint32Array(4).map(() => 2 ** 32 * Math.random());
   globalThis.crypto?.getRandomValues?.(numbers);
@@ -72,8 +78,10 @@ export function createIntent(name?: string): Intent {
 }
 
 /** What is known of an intent. An intent that is not from this tab may have been sent before. */
-export const recall = (intent: Intent): KnownIntent =>
-  knownIntents.get(intent) ?? { sentAs: intent, isOpen: true };
+export function recall(intent: Intent): KnownIntent {
+  if (!knownIntents.has(intent)) restore();
+  return knownIntents.get(intent) ?? { sentAs: intent, isOpen: true };
+}
 
 /** A copy of the response to an intent that this page sends, if there is one. A body can be read only once. */
 export async function responseTo(intent: Intent): Promise<Response | undefined> {
@@ -86,6 +94,7 @@ export const isUnsent = ({ request, isOpen }: KnownIntent): boolean => !isOpen &
 
 /** Stores changes of what is known of an intent. Call it before the intent is sent. */
 export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent {
+  restore();
   const known = Object.assign(recall(intent), changes);
   knownIntents.set(intent, known);
   for (const [oldest, { sentAs }] of knownIntents) {
