@@ -1003,6 +1003,13 @@ describe('readField', () => {
     expect(readField<{ other: object }, 'other'>({ error }, 'other')).toEqual(kept);
   });
 
+  test('reads errors in which a router writes null for what it leaves out', () => {
+    const read = (error: object) =>
+      readField({ errors: [error] } as AnyResult<Data>, 'save', 'intent');
+    expect(read({ path: ['save'], extensions: null })).toMatchObject({ kind: 'lost' });
+    expect(read({ path: null, extensions })).toEqual({ kind: 'error', error });
+  });
+
   test('has the intent of every result that is lost', () => {
     const aborted = { data: undefined };
     const intent = newIntent();

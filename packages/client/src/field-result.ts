@@ -90,8 +90,7 @@ export function readField<Data extends object, Name extends keyof Data & string>
   const errors: GraphqlError[] = responses
     .flatMap((each) => [each.errors, each.graphQLErrors].flat())
     .filter(isObject);
-  const found =
-    errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => path === undefined);
+  const found = errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => !path);
   const error = toError(found ?? {});
   if (error.code !== 'RESPONSE_LOST' && error.code !== 'OUTCOME_UNKNOWN')
     return { kind: 'error', error };
@@ -111,8 +110,9 @@ function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
   return [result, result.error, source, response, missing].filter(isObject);
 }
 
-function toError({ message, extensions = {} }: GraphqlError): LedgerError {
-  const { code, requestId, faults, reason } = extensions;
+function toError({ message, extensions }: GraphqlError): LedgerError {
+  // Some routers write null for what they leave out.
+  const { code, requestId, faults, reason } = Object(extensions);
   return {
     // Only the gateway and this package say with a code that nothing was done. The error may be of any library of the app.
     code: textOf(code) ?? 'RESPONSE_LOST',
