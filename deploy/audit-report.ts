@@ -7,6 +7,7 @@ import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
 import { enumValueOf, fieldOf } from '../src/operation-names.ts';
+import { readLogLine } from '../src/telemetry/log-line.ts';
 import { perOperation } from '../src/upstream/operations.ts';
 
 /*
@@ -111,7 +112,7 @@ function parseLine(text: string): AuditLine | z.infer<typeof lossLine> | 'other'
   try {
     const value: unknown = JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
     if (Object.hasOwn(Object(value), 'audit')) return auditLine.parse(value);
-    return lossLine.safeParse(value).data ?? 'other';
+    return lossLine.safeParse(readLogLine(text)).data ?? 'other';
   } catch {
     return 'unreadable';
   }

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { logLine, readLogLine } from '../src/telemetry/log-line.ts';
 
 /**
  * What is wrong, from the log of all instances on standard input: faults, callers, and writes whose outcome is unknown.
@@ -18,11 +19,10 @@ const SHOWN_WRITES = 20;
 
 /** The fields of a log line that are read here (docs/reference/log-lines.md). */
 const lineSchema = z.object({
-  level: z.number(),
-  time: z.number(),
-  msg: z.string(),
+  ...logLine.shape,
   requestId: z.string().optional(),
   operation: z.string().optional(),
+  service: z.string().optional(),
   outcome: z.string().optional(),
   status: z.number().optional(),
   caller: z.string().optional(),
@@ -43,13 +43,9 @@ const lineSchema = z.object({
 });
 type Line = z.infer<typeof lineSchema>;
 
-/** A line of JSON, after a prefix such as that of `kubectl logs --prefix`; undefined for any other text. */
+/** A line of the log with these fields; undefined for any other text. */
 function parseLine(text: string): Line | undefined {
-  try {
-    return lineSchema.safeParse(JSON.parse(text.slice(Math.max(0, text.indexOf('{'))))).data;
-  } catch {
-    return undefined;
-  }
+  return lineSchema.safeParse(readLogLine(text)).data;
 }
 
 /** Whether it is a line of the audit record, which may share the output of the log (docs/reference/audit-record.md). */

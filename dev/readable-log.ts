@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { type Logger, pino } from 'pino';
+import { createLogger } from '../src/telemetry/log.ts';
 
 export type ReadableLog = {
   readonly log: Logger;
@@ -7,15 +8,18 @@ export type ReadableLog = {
   show(): Promise<void>;
 };
 
-/** Creates a log for people: a line is one sentence with its fields. Lines are held until `show`, so that other text can come first. */
+/**
+ * Creates a log for people: a line is one sentence with its fields. Lines are held until `show`, so that other text can come
+ * first. The image of the demo has no packages for development, so its log is that of the gateway.
+ */
 export function createReadableLog(level: string): ReadableLog {
   const lines = new PassThrough();
+  const isDemo = process.env.NODE_ENV === 'production';
+  const output = { write: (line: string) => void lines.write(line), writeNow: () => undefined };
   return {
-    log: pino({ level, base: null }, lines),
+    log: isDemo ? createLogger(level, output) : pino({ level, base: null }, lines),
     async show() {
-      // The image of the demo has no packages for development, and prints JSON.
-      if (process.env.NODE_ENV === 'production') lines.pipe(process.stdout);
-      else lines.pipe(await readableOutput());
+      lines.pipe(isDemo ? process.stdout : await readableOutput());
     },
   };
 }

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { currentState, traceFieldsOf } from '../request-state.ts';
+import { lineOptions } from './log-line.ts';
 import { activeSpanId } from './tracing.ts';
 
 /** Milliseconds between attempts to write what was not accepted. A pipe holds only 64 KB. */
@@ -107,8 +108,8 @@ export class LogOutput {
 export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'writeNow'>): Logger {
   return pino(
     {
+      ...lineOptions,
       level,
-      base: null,
       mixin() {
         const state = currentState.getStore();
         if (!state) return {};

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { readLogLine } from '../../src/telemetry/log-line.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startHttpServer } from '../../testkit/http-server.ts';
 import { startProcess } from '../../testkit/process.ts';
@@ -6,10 +7,9 @@ import { startProcess } from '../../testkit/process.ts';
 const ports = ['PORT', 'DEV_ISSUER_PORT', 'DEV_SERVICE_PORT', 'DEV_CUTTING_PROXY_PORT'];
 
 /** Starts `npm run dev` on free ports, and waits until it has printed its instructions. */
-async function startDev() {
-  const dev = startProcess(['dev/start.ts'], {
-    env: { ...Object.fromEntries(ports.map((name) => [name, '0'])), LOG_LEVEL: 'info' },
-  });
+async function startDev(variables = {}) {
+  const free = Object.fromEntries(ports.map((name) => [name, '0']));
+  const dev = startProcess(['dev/start.ts'], { env: { ...free, LOG_LEVEL: 'info', ...variables } });
   closeAfterTest(async () => {
     dev.signal('SIGTERM');
     expect(await dev.exited).toEqual({ code: 0, signal: null });
@@ -59,6 +59,13 @@ test('the printed commands lose the response of a write and get its outcome', as
   // The explorer works offline and starts with a token, and makes a key for each mutation itself.
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   expect(page).toMatch(/\\"Authorization\\": \\"Bearer [\w.-]+\\"\\n\}/);
+});
+
+test('the log of the demo image has the format of the log in production', async () => {
+  const { lines, line } = await startDev({ NODE_ENV: 'production' });
+  await line(/starting/);
+  const read = lines.map(readLogLine).filter((one) => one !== undefined);
+  expect(read.map(({ msg }) => msg)).toContain('starting');
 });
 
 test('an occupied port is reported with the page that names its variable', async () => {

@@ -1,8 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parseSync, Visitor } from 'oxc-parser';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { currentState } from '../../src/request-state.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { read } from '../../testkit/graphql-operation.ts';
 import { reply, success } from '../../testkit/service.ts';
 import { startStack } from '../support/stack.ts';
@@ -240,9 +243,34 @@ function messagesOf(path: string): string[] {
   return hasOthers ? [...messages, ...sentences] : messages;
 }
 
+test('the table of the format names every field of a line', () => {
+  const lines: string[] = [];
+  const output = { write: (line: string) => void lines.push(line), writeNow: () => undefined };
+  const state = { requestId: '1', traceId: 'a', spanId: 'b', errorCodes: [], fields: new Map() };
+  currentState.run({ ...state, writes: [] }, () => createLogger('info', output).warn('text'));
+  const table = section(text('reference/log-lines.md'), 'Format');
+  const fields = Object.keys(JSON.parse(lines.join('')));
+  expect(fields.length).toBeGreaterThan(5);
+  expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
+});
+
+const logged = new Set(
+  globSync(fileURLToPath(new URL('../src/**/*.ts', docs))).flatMap(messagesOf),
+);
+
+test.each(['log-report', 'audit-report'])('the gateway logs each message that %s reads', (name) => {
+  const read: string[] = [];
+  const path = fileURLToPath(new URL(`../deploy/${name}.ts`, docs));
+  const isMessage = (value: unknown) => /^[a-z]+( [a-z]+)+$/.test(String(value));
+  new Visitor({
+    Literal: ({ value }) => void (isMessage(value) && read.push(String(value))),
+  }).visit(parseSync(path, readFileSync(path, 'utf8')).program);
+  expect(read).not.toEqual([]);
+  // This one is the fault of a line, not its message.
+  expect(read.filter((one) => one !== 'circuit open' && !logged.has(one))).toEqual([]);
+});
+
 test('the table of log lines has every message that the gateway logs, and no other', () => {
-  const folder = new URL('../../src/', import.meta.url).pathname;
-  const logged = new Set(globSync(`${folder}**/*.ts`).flatMap(messagesOf));
   expect(logged.size).toBeGreaterThan(20);
   const cells = section(text('reference/log-lines.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
   const documented = [...cells].flatMap(([, cell = '']) =>
