@@ -77,7 +77,7 @@ export async function reportLog(
 }
 
 function isEnd({ msg }: Line): boolean {
-  return /^(idempotency store is available again|keys fetched|circuit closed)$/.test(msg);
+  return ['idempotency store is available again', 'keys fetched', 'circuit closed'].includes(msg);
 }
 
 /** Whether a line is about the gateway itself. It is written once, when something begins or ends. */
@@ -87,10 +87,10 @@ function isState(line: Line): boolean {
 }
 
 /** What a line about the gateway itself is about, if it has lines for its begin and its end. */
-function subjectOf({ msg, reason, issuer }: Line): string | undefined {
+function subjectOf({ msg, reason, issuer, service }: Line): string | undefined {
   if (reason !== undefined || msg === 'idempotency store is available again') return 'store';
-  if (/^(cannot fetch keys|keys fetched)$/.test(msg)) return `keys ${issuer}`;
-  return /^circuit (opened|closed)$/.test(msg) ? 'circuit' : undefined;
+  if (['cannot fetch keys', 'keys fetched'].includes(msg)) return `keys ${issuer}`;
+  return ['circuit opened', 'circuit closed'].includes(msg) ? `circuit ${service}` : undefined;
 }
 
 /** Whether other lines have the cause: those of calls for a request that failed, and those before the circuit opened. */
@@ -109,6 +109,7 @@ function textOf(line: Line): string {
     outcome,
     status,
     ...(reason !== undefined && !msg.endsWith(reason) ? [reason] : []),
+    line.service,
     line.refusal,
     line.issuer,
     line.fault,

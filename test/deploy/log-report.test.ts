@@ -174,6 +174,20 @@ test('a fault that began has ended when it has ended as often, on all instances,
   ]);
 });
 
+test('the end of a fault of one service is not that of another one', () => {
+  const opened = { level: 40, msg: 'circuit opened' };
+  const { faults } = reportOf([
+    { ...opened, time: 1, service: 'ledger' },
+    { ...opened, time: 2, service: 'vendors' },
+    { level: 30, msg: 'circuit closed', time: 3, service: 'vendors' },
+  ]);
+  expect(faults.map(([, , text]) => text)).toEqual([
+    'circuit closed vendors',
+    'circuit opened vendors (ended)',
+    'circuit opened ledger',
+  ]);
+});
+
 test('the last 20 unknown writes are reported, or all', () => {
   const write = { level: 40, msg: 'outcome unknown', operation: 'upgradeToHQ', code: 'ORPHANED' };
   const time = Date.now() - 1000;
