@@ -81,7 +81,13 @@ async function exposed() {
   const labels = [...metrics.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
   // Prometheus itself adds `up` and these labels.
   const added = ['instance', 'job', 'namespace'];
-  return { metrics: new Set([...declared, 'up']), labels: new Set([...labels, ...added]) };
+  const ofServices = [...metrics.matchAll(/^(\w+)\{(?:.+,)?service="/gm)].map(([, name]) => name);
+  return {
+    metrics: new Set([...declared, 'up']),
+    labels: new Set([...labels, ...added]),
+    /** The metrics that each service of the gateway has of its own. */
+    ofServices: new Set(ofServices),
+  };
 }
 
 test('alerts and dashboard use only metrics and labels that the gateway exposes', async () => {
@@ -112,6 +118,16 @@ test('every metric of an alert and of the dashboard is that of one job, so that 
     );
     expect([where, others]).toEqual([where, []]);
   }
+});
+
+test('the dashboard tells services apart', async () => {
+  const { ofServices } = await exposed();
+  expect(ofServices.size).toBeGreaterThan(2);
+  const joined = expressions.filter(({ expr }) => {
+    const { metrics, labels } = usesOf(expr);
+    return metrics.some((name) => ofServices.has(name)) && !labels.includes('service');
+  });
+  expect(joined).toEqual([]);
 });
 
 test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
