@@ -1,5 +1,11 @@
 import { parseArgs } from 'node:util';
-import { declarations, type ServiceName, services } from '../src/upstream/declarations.ts';
+import {
+  type Declaration,
+  declarations,
+  type ServiceName,
+  services,
+  versionsOf,
+} from '../src/upstream/declarations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
 import { type Differences, differencesOf } from './wire-differences.ts';
@@ -11,6 +17,7 @@ Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-
 
   --query <text>    the query of the read, without "?"; by default the one that probes the service
   --service <name>  the service of the declarations, by default ledger
+  --path <path>     the path of another version of the operation, as in UPSTREAM_VERSIONS
   --token <text>    the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
 `;
 
@@ -24,6 +31,8 @@ type Options = {
   readonly service?: ServiceName;
   /** The query of the read. By default that of the probe. */
   readonly query?: string | undefined;
+  /** The path of the version of the operation. By default the first one. */
+  readonly path?: string | undefined;
 };
 
 /** Sends the read that probes a service, once, and compares the response with its declaration. */
@@ -32,12 +41,15 @@ export async function checkContract({
   token,
   service = 'ledger',
   query,
+  path,
 }: Options): Promise<Report> {
   const { operation, search } = services[service].probe;
-  const { effect, path, method, response } = declarations[operation];
+  const declaration: Declaration = declarations[operation];
+  const { effect, method } = declaration;
   // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
   if (effect !== 'read') throw new Error(`${operation} is not a read.`);
-  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
+  const { response, others, ...selected } = versionAt(declaration, path);
+  const target = new URL(selected.path, url.endsWith('/') ? url : `${url}/`);
   target.search = query ?? search;
   const received = await fetch(target, {
     method,
@@ -56,7 +68,16 @@ export async function checkContract({
   const [best] = response.wire
     .map((declared) => differencesOf(declared, body))
     .toSorted((a, b) => a.unknown.size - b.unknown.size);
-  return best ? describe(head, best) : { text: head, isAsDeclared: false };
+  return best ? describe(head, best, others) : { text: head, isAsDeclared: false };
+}
+
+/** The version of an operation at a path, by default the first one, and the paths of the others. Throws if there is none. */
+function versionAt(declaration: Declaration, path = declaration.path) {
+  const versions = new Map(versionsOf(declaration));
+  const version = versions.get(path);
+  if (!version)
+    throw new Error(`--path must be ${[...versions.keys()].join(' or ')}, not ${path}.`);
+  return { path, ...version, others: [...versions.keys()].filter((other) => other !== path) };
 }
 
 /** The headers of the gateway, because a service may select the type of its response by them. */
@@ -68,7 +89,11 @@ function headersOf(target: URL, token: string): Headers {
   return headers;
 }
 
-function describe(head: string, { unknown, unseen, records }: Differences): Report {
+function describe(
+  head: string,
+  { unknown, unseen, records }: Differences,
+  others: readonly string[],
+): Report {
   const times = (number: number) => `${number} ${number === 1 ? 'time' : 'times'}`;
   const lines = (entries: Iterable<readonly [string, number]>) =>
     Array.from(entries, ([text, number]) => `  ${text} (${times(number)})`);
@@ -80,6 +105,9 @@ function describe(head: string, { unknown, unseen, records }: Differences): Repo
     ...(unseen.length > 0
       ? [['Declared, but in no record:', ...unseen.map((path) => `  ${path}`)]]
       : []),
+    ...(others.length > 0
+      ? [['Versions that are not compared:', ...others.map((path) => `  --path ${path}`)]]
+      : []),
   ];
   const text = sections.map((section) => `${section.join('\n')}\n`).join('\n');
   return { text: `${head}\n${text}`, isAsDeclared: unknown.size === 0 };
@@ -88,17 +116,22 @@ function describe(head: string, { unknown, unseen, records }: Differences): Repo
 /** Reads the command line. A text says what is missing or not valid. */
 function readCommand(): Options | string {
   const type = 'string';
-  const options = { query: { type }, service: { type }, token: { type } } as const;
+  const options = {
+    query: { type },
+    service: { type },
+    path: { type },
+    token: { type },
+  } as const;
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options });
     const [url = ''] = positionals;
-    const { query, service = 'ledger', token = process.env.CONTRACT_TOKEN } = values;
+    const { query, service = 'ledger', path, token = process.env.CONTRACT_TOKEN } = values;
     if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
     if (token === undefined) {
       return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
     }
     if (!isService(service)) return `There is no service "${service}".`;
-    return { url, token, service, query };
+    return { url, token, service, query, path };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { checkContract } from '../../dev/contract.ts';
 import { startReferenceService } from '../../dev/service.ts';
+import { declarations } from '../../src/upstream/declarations.ts';
+import { listResponse } from '../../src/upstream/responses.ts';
+import { record, text } from '../../src/upstream/wire-types.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startProcess } from '../../testkit/process.ts';
 import { startStub } from '../../testkit/service.ts';
@@ -53,6 +56,28 @@ test('unknown fields, types and statuses are reported with their paths, and no v
   expect(text).toMatch(/Declared, but in no record:\n {2}list\[\]\.Value\n/);
   expect(text).not.toContain('secret');
   expect(isAsDeclared).toBe(false);
+});
+
+test('another version is compared if its path is named, and otherwise said not to be compared', async () => {
+  const response = listResponse(record({ Code: text, Currency: text }));
+  const versions = { getGLCodes6: { response, sample: '{"list":[]}' } };
+  Object.assign(declarations.getGLCodes5, { versions });
+  closeAfterTest(() => Reflect.deleteProperty(declarations.getGLCodes5, 'versions'));
+  const { url, requests } = await startResponding('{"list":[{"Code":"1"}]}');
+
+  const first = await checkContract({ url, token });
+  const other = await checkContract({ url, token, path: 'getGLCodes6' });
+
+  expect(first).toMatchObject({ isAsDeclared: true });
+  expect(first.text).toContain('Versions that are not compared:\n  --path getGLCodes6\n');
+  expect(other).toMatchObject({ isAsDeclared: false });
+  expect(other.text).toContain('  list[].Currency: is missing (1 time)\n');
+  expect(other.text).toContain('Versions that are not compared:\n  --path getGLCodes5\n');
+  const paths = requests.map((request) => request.split('?')[0]);
+  expect(paths).toEqual(['GET /getGLCodes5', 'GET /getGLCodes6']);
+  await expect(checkContract({ url, token, path: 'getGLCodes7' })).rejects.toThrow(
+    '--path must be getGLCodes5 or getGLCodes6, not getGLCodes7.',
+  );
 });
 
 test('it sends one read, and follows no redirect', async () => {
