@@ -508,7 +508,7 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
 ${
   key
-    ? `  docs/how-to/federation.md: the entity and its key
+    ? `  docs/how-to/federation.md: how another subgraph refers to the entity
   ${declarations}: pages, if the list has some
 `
     : ''

@@ -50,13 +50,14 @@ test('the table of root fields has each one, and what it returns', () => {
   );
 });
 
-test('the page of federation names each entity', () => {
+test('the page of federation shows how a subgraph refers to each entity by each of its keys', () => {
   const page = read('docs/how-to/federation.md');
-  const entities = [...read('schema.graphql').matchAll(/^(?:extend )?type (\w+) @key/gm)];
-  expect(entities).not.toEqual([]);
-  expect(entities.map(([, name]) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual(
-    [],
+  const entities = read('schema.graphql').matchAll(/^(?:extend )?type (\w+) (@key.+) \{$/gm);
+  const references = [...entities].flatMap(([, name, keys = '']) =>
+    [...keys.matchAll(/@key\(fields: "[^"]+"/g)].map(([key]) => `type ${name} ${key}`),
   );
+  expect(references.length).toBeGreaterThan(1);
+  expect(references.filter((reference) => !page.includes(reference))).toEqual([]);
 });
 
 /** The names of a schema, such as `GlCode.name` and `Query.glCodes.first`. */
