@@ -218,10 +218,13 @@ function checkScale(resources: Resources): void {
     .object({ spec: z.object({ maxReplicas: z.number() }) })
     .parse(resources.get('HorizontalPodAutoscaler')).spec;
   const pods = maxReplicas + strategy.rollingUpdate.maxSurge;
-  const calls = pods * Number(variablesOf(resources).UPSTREAM_MAX_CONCURRENCY);
-  const { services } = readConfig({ ...own, UPSTREAM_MAX_CONCURRENCY: '' });
-  if (!(calls <= services.ledger.maxConcurrency))
-    throw new Error(`${pods} pods send ${calls} calls`);
+  const variables = variablesOf(resources);
+  for (const { prefix, maxConcurrency } of Object.values(readConfig(own).services)) {
+    const name = `${prefix}MAX_CONCURRENCY`;
+    const calls = pods * Number(variables[name] ?? maxConcurrency);
+    if (!(calls <= maxConcurrency))
+      throw new Error(`${pods} pods send ${calls} calls: set ${name}`);
+  }
 }
 
 /** The port that a client of an address connects to. */
@@ -297,7 +300,7 @@ const checks = {
   'everything that selects pods selects those of the release': checkSelectors,
   'only /graphql is reached from outside': checkRoutes,
   'pods are spread over nodes and zones': checkSpread,
-  'all pods together send the service no more than one gateway by default': checkScale,
+  'all pods together send a service no more than one gateway by default': checkScale,
   'pods reach DNS and the ports of their URLs': checkNetwork,
   'the alerts select the job of the release': checkMonitoring,
 };

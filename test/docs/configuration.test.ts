@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config/config.ts';
 import { prefixOf, serviceNames, variablesOf } from '../../src/config/service-settings.ts';
+import { type Declaration, declarations } from '../../src/upstream/declarations.ts';
 
-const read = (page: string) =>
-  readFileSync(new URL(`../../docs/reference/${page}`, import.meta.url), 'utf8');
+const root = new URL('../../', import.meta.url);
+const read = (page: string) => readFileSync(new URL(`docs/reference/${page}`, root), 'utf8');
+const changelog = readFileSync(new URL('CHANGELOG.md', root), 'utf8');
 const page = read('configuration.md');
 
 /** The rows of the tables: the variables, each with its default in backticks, or a word. */
@@ -36,6 +38,35 @@ test('the page names the settings of the files of each further service', () => {
   const settings = further.map((name) => prefixOf(name).replace('UPSTREAM_', '').toLowerCase());
   const names = settings.flatMap((word) => [`${word}tls`, `${word}headers`]);
   expect(names.filter((name) => !metrics.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the changelog and the row of UPSTREAM_VERSIONS name each version that can be selected', () => {
+  const row = page.split('\n').find((line) => line.startsWith('| `UPSTREAM_VERSIONS` |'));
+  const paths = Object.values<Declaration>(declarations).flatMap(({ versions = {} }) =>
+    Object.keys(versions),
+  );
+  for (const text of [row ?? '', changelog]) {
+    expect(paths.filter((path) => !text.includes(path))).toEqual([]);
+  }
+});
+
+/** The paragraphs that set or list required variables, but not the base URL of this service, such as `docs/how-to/deploy.md: export …`. */
+function paragraphsWithout(service: string): string[] {
+  const name = `${prefixOf(service)}BASE_URL`;
+  return globSync('{docs,deploy}/**/*.{md,yaml,json,service,tpl}', { cwd: root }).flatMap((path) =>
+    readFileSync(new URL(path, root), 'utf8')
+      .split(/\n\s*\n/)
+      .filter((text) => /UPSTREAM_BASE_URL=|UPSTREAM_BASE_URL[\s\S]*JWT_ISSUER/.test(text))
+      .filter((text) => !text.includes(name))
+      .map((text) => `${path}: ${text.trim().slice(0, 80)}`),
+  );
+}
+
+test('the changelog, and whatever sets the required variables, set the base URL of each further service', () => {
+  expect(paragraphsWithout('vendors').length).toBeGreaterThan(10); // It finds them.
+  expect(further.flatMap(paragraphsWithout)).toEqual([]);
+  const unnamed = further.filter((name) => !changelog.includes(`\`${prefixOf(name)}BASE_URL\``));
+  expect(unnamed).toEqual([]);
 });
 
 test('the first sentences name every variable that is required', () => {
