@@ -43,7 +43,7 @@ const others: Record<string, Reply> = {
 };
 
 /** Starts a gateway in front of a service, with a file of its own for keys. */
-async function start(service: string, name: string) {
+async function start(service: string, name: string, variables: Record<string, string>) {
   const config = readConfig({
     HOST: '127.0.0.1',
     PORT: '0',
@@ -57,6 +57,7 @@ async function start(service: string, name: string) {
     AUDIT: `file:${auditFile}`,
     AUDIT_SUBJECT: 'both',
     LOG_LEVEL: 'silent',
+    ...variables,
   });
   const gateway = await startGateway(config, pino({ level: 'silent' }));
   const send = async (query: string, variables: object, key?: string) => {
@@ -73,8 +74,8 @@ const documentOf = (name: string) =>
 const settling = documentOf('SettleWrites');
 
 /** Sends each write with a key of its own, and returns what the store keeps, and what settling returns for it. */
-async function record(service: string, what: string) {
-  const { gateway, send } = await start(service, what);
+async function record(service: string, what: string, variables: Record<string, string> = {}) {
+  const { gateway, send } = await start(service, what, variables);
   const answers: object[] = [];
   for (const name of writeNames) {
     const key = `${name}-${what}`;
@@ -107,6 +108,9 @@ const stub = await startStub((...exchange) => respond(...exchange));
 const reference = await startReferenceService({ issuerKeys: issuer.jwks });
 
 const { completeness, keys } = await record(reference.url, 'success');
+for (const path of writeNames.flatMap((name) => Object.keys(operations[name].versions ?? {}))) {
+  keys.push(...(await record(reference.url, path, { UPSTREAM_VERSIONS: path })).keys);
+}
 for (const [name, next] of Object.entries(others)) {
   respond = next;
   keys.push(...(await record(stub.url, name)).keys);
