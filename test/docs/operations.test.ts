@@ -259,15 +259,25 @@ function messagesOf(path: string): string[] {
   return hasOthers ? [...messages, ...sentences] : messages;
 }
 
-test('the table of the format names every field of a line', () => {
+/** The fields of a line in version 1.0.0. */
+const releasedFields = ['level', 'time', 'traceId', 'msg'];
+
+test('the pages name the fields that every line has, and the changelog those that are new', () => {
   const lines: string[] = [];
   const output = { write: (line: string) => void lines.push(line), writeNow: () => undefined };
   const state = { requestId: '1', traceId: 'a', spanId: 'b', errorCodes: [], fields: new Map() };
-  currentState.run({ ...state, writes: [] }, () => createLogger('info', output).warn('text'));
+  currentState.run({ ...state, writes: [] }, () => createLogger('info', output).warn('said'));
   const table = section(text('reference/log-lines.md'), 'Format');
-  const fields = Object.keys(JSON.parse(lines.join('')));
+  const line: Record<string, unknown> = JSON.parse(lines.join(''));
+  const fields = Object.keys(line);
   expect(fields.length).toBeGreaterThan(5);
   expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
+  const added = fields.filter((field) => !releasedFields.includes(field));
+  const changelog = text('../CHANGELOG.md');
+  expect(added.filter((field) => !changelog.includes(`\`${field}\``))).toEqual([]);
+  const message = `\`${fields.find((field) => line[field] === 'said')}\``;
+  expect(text('reference/log-lines.md')).toContain(`| ${message} (level) |`);
+  expect(text('../SECURITY.md')).toContain(`the messages (${message})`);
 });
 
 const logged = new Set(
