@@ -493,7 +493,8 @@ const documented = (all: readonly Field[] | undefined): string =>
       `\`${wire}\` (${inner ? `array of records with ${documented(inner)}` : type}${isOptional ? ', optional' : ''})`,
   );
 const besideDocumented = documented(beside);
-const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${documented(parameters) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`service_status\` (2.1) and \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
+const ofOther = ofService === 'ledger' ? '' : ` of the service \`${ofService}\``;
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`${ofOther}. Parameters: ${documented(parameters) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`service_status\` (2.1) and \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
 page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });

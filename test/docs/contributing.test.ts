@@ -207,7 +207,7 @@ test('the pages of the reference have what the command wrote', () => {
       '| `VendorsResult` | `VendorList` and the same four |',
       expect.stringMatching(/^\| `WriteOutcome` \| .*`VendorBlocked`, /),
       expect.stringMatching(
-        /^`GET \/getVendors`\. .* and beside it `total` \(int32, optional\)\.$/,
+        /^`GET \/getVendors` of the service `vendors`\. .* and beside it `total` \(int32, optional\)\.$/,
       ),
     ]),
   );
@@ -223,7 +223,8 @@ test('each text of the command that stands for a description is known to the tes
       'schema.graphql: "An item of a list in `blockVendor`."',
       'docs/reference/errors.md: | The outcome of `blockVendor`. |',
       'docs/reference/schema.md: | sends `getVendors` |',
-      'docs/reference/service-api.md: `GET /getVendors`. Parameters: ',
+      'docs/reference/service-api.md: `GET /getVendors` of the service `vendors`. Parameters: ',
+      'docs/reference/service-api.md: `GET /getCostCenters`. Parameters: ',
     ]),
   );
 });

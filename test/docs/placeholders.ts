@@ -7,7 +7,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
     /"(Sends `\w+`|An item of (a list in )?`\w+`|The outcome of `\w+` with status 0, OK)\."/g,
   'docs/reference/errors.md': /\| The outcome of `\w+`\. \|/g,
   'docs/reference/schema.md': /\| sends `\w+` \|/g,
-  'docs/reference/service-api.md': /`\w+ \/\w+`\. Parameters: /g,
+  'docs/reference/service-api.md': /`\w+ \/\w+`( of the service `\w+`)?\. Parameters: /g,
 };
 
 /** The descriptions that are still to be written, in the files of this folder. */

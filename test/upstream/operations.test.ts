@@ -14,7 +14,7 @@ import { queryReader } from '../../dev/strict-types.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { camelCase } from '../../src/lib/camel-case.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
-import { services, versionsOf } from '../../src/upstream/declarations.ts';
+import { type Declaration, services, versionsOf } from '../../src/upstream/declarations.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
@@ -91,9 +91,10 @@ function sectionWithReferences(number: string): string {
 
 test('docs/reference/service-api.md names the parameters and fields of each operation in its section', () => {
   for (const name of names) {
-    const { section, parameters, body } = operations[name];
+    const { section, parameters, body, service }: Declaration = operations[name];
     const page = sectionWithReferences(section);
     expect([name, page]).toEqual([name, expect.not.stringMatching(/^$/)]);
+    if (service !== 'ledger') expect(page).toContain(`the service \`${service}\``);
     const wires = versionsOf(operations[name]).flatMap(([, { response }]) => response.wire);
     const types = [parameters, body ?? {}, ...wires];
     for (const field of types.flatMap((type) => fieldNamesOf(type))) {
