@@ -138,12 +138,13 @@ export class ResponseLimits implements Limits {
     await this.#reserveFields(fields, length + texts);
   }
 
-  /** Does the same for entities, whose number was counted before, with the length of their texts. */
+  /** Does the same for entities. Their own fields were counted before, but not those of the items of lists in them. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const length = jsonLength(entities);
-    const { fields } = selectionOf(info);
-    this.#count(0, length * fields);
-    await this.#reserveFields(entities.length * fields, length * fields);
+    const selection = selectionOf(info);
+    const { fields } = fieldsOf(entities, selection);
+    const length = jsonLength(entities) * selection.fields;
+    this.#count(Math.max(0, fields - entities.length * selection.fields), length);
+    await this.#reserveFields(fields, length);
   }
 
   /**

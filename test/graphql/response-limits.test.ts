@@ -129,6 +129,21 @@ test('the items of a list with any name are counted, and those of the lists in i
   await expect(admit(500)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
 
+test('the items of the lists in entities are counted', async () => {
+  const admit = async (codes: number) => {
+    const limits = limitsOf(createMemory());
+    limits.start('compiled');
+    const entities = Array(100).fill({ codes: Array(codes).fill({ message: '' }) });
+    return execute(`codes { ${aliases(10, 'message')} }`, async (info) => {
+      limits.admitReferences(entities.length, info);
+      await limits.admitEntities(entities, info);
+    });
+  };
+  // Each entity has one field, and those of its codes.
+  expect(await admit(499)).toBe('{"s":null}');
+  await expect(admit(500)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
+});
+
 test('a list is booked with the items of the lists in it', async () => {
   const memory = createMemory();
   await limitsOf(memory).reserveList([{ sites: Array(999).fill({ name: '' }) }], 50_000);
