@@ -10,16 +10,23 @@ import { services } from '../src/upstream/declarations.ts';
  * what follows from the name and the fields of an operation, and says what is left (CONTRIBUTING.md).
  */
 
-/** The types of a field (`wire-types.ts`): the type in GraphQL, and a sample in JSON, which is one in GraphQL too. */
-const types: Readonly<Record<string, readonly [graphql: string, sample: string]>> = {
-  text: ['String', '"text"'],
-  flag: ['Boolean', 'true'],
-  int32: ['Int', '7'],
-  double: ['Float', '7.5'],
-  identifier: ['ID', '7'],
-  exactInteger: ['ID', '7'],
-  decimal: ['String', '10.50'],
+/**
+ * The types of a field (`wire-types.ts`): the type in GraphQL, and a sample in JSON, which is one in GraphQL too. The samples of
+ * two fields differ, so that the test finds a resolver that takes one for the other.
+ */
+const types: Readonly<
+  Record<string, readonly [graphql: string, sample: (wire: string, n: number) => string]>
+> = {
+  text: ['String', (wire) => `"${wire}"`],
+  flag: ['Boolean', () => 'true'],
+  int32: ['Int', (_, n) => `${n}`],
+  double: ['Float', (_, n) => `${n}.5`],
+  identifier: ['ID', (_, n) => `${n}`],
+  exactInteger: ['ID', (_, n) => `${n}`],
+  decimal: ['String', (_, n) => `${n}.50`],
 };
+/** The number in the last sample. That of the status record is 7. */
+let lastNumber = 7;
 
 /** A field of a record. `reason:text?` is one that may be missing. */
 type Field = {
@@ -45,6 +52,7 @@ const { positionals, values } = parseArgs({
     fields: { type: 'string', default: '' },
     beside: { type: 'string', default: '' },
     key: { type: 'string', default: '' },
+    pages: { type: 'string', default: '' },
   },
 });
 const [operation = ''] = positionals;
@@ -95,6 +103,16 @@ const itemFields = [...requested, ...(fields ?? [])];
 if (new Set(itemFields.map(({ name }) => name)).size < itemFields.length) {
   throw new Error('With --key, no field of an item has the name of a required parameter');
 }
+/** The parameter that asks for a page, and the field of the response that names the next one. Both are missing if there is one page. */
+const [, pageParameter, nextPage] = /^(?:(\w+):(\w+)|none)$/.exec(values.pages) ?? [];
+const asked = parameters?.find(({ wire }) => wire === pageParameter);
+const next = beside.find(({ wire }) => wire === nextPage);
+const isPaged = asked?.isOptional && next?.isOptional && asked.type === next.type;
+if (key ? values.pages !== 'none' && !isPaged : values.pages !== '') {
+  throw new Error(
+    '--pages is none, or an optional parameter and a field beside the list of the same type, such as page:next_page. Only --key needs it',
+  );
+}
 function fieldsOf(list: string): Field[] {
   return list
     .split(/\s+/)
@@ -109,9 +127,10 @@ function fieldsOf(list: string): Field[] {
         const graphql = `[${type}Input!]`;
         return { wire, name, type, graphql, sample: `[${sampleOf(inner)}]`, isOptional, inner };
       }
-      const [graphql, sample] = types[type] ?? [];
-      if (!graphql || !sample) throw new Error(`${text} is no field, such as reason:text?`);
-      return { wire, name, type, graphql, sample, isOptional };
+      const [graphql, create] = types[type] ?? [];
+      if (!graphql || !create) throw new Error(`${text} is no field, such as reason:text?`);
+      lastNumber += 1;
+      return { wire, name, type, graphql, sample: create(wire, lastNumber), isOptional };
     });
 }
 
@@ -186,10 +205,10 @@ function sampleOf(all: readonly Field[] | undefined): string {
   return `{${join(all, ({ wire, sample }) => `"${wire}":${sample}`, ',')}}`;
 }
 const status = '{"invoice_id":7,"message":"done","status":0}';
-/** What follows the list or the status record in the sample. An optional field of a read may be a next page, so the sample is the last one. */
+/** What follows the list or the status record in the sample, which is the last page. */
 const rest = join(
   beside,
-  ({ wire, sample, isOptional }) => `,"${wire}":${isOptional && !isWrite ? 'null' : sample}`,
+  ({ wire, sample }) => `,"${wire}":${wire === nextPage ? 'null' : sample}`,
   '',
 );
 const sample = isWrite
@@ -226,7 +245,7 @@ insert(
     body: ${body?.length ? recordOf(body) : 'null'},
     response: ${isWrite ? `statusResponse(${besideTypes.join()})` : `listResponse(${[recordOf(fields), ...besideTypes].join(', ')})`},
     sample: '${sample}',
-    graphql: '${isWrite ? 'Mutation' : 'Query'}.${field}',
+${key ? `    pages: ${isPaged ? `{ parameter: '${pageParameter}', next: '${nextPage}' }` : 'null'},\n` : ''}    graphql: '${isWrite ? 'Mutation' : 'Query'}.${field}',
   },
 `,
 );
@@ -443,7 +462,7 @@ const expected = [
   ...(isWrite
     ? []
     : [`${field}: [{ ${join(itemFields, (one) => `${one.name}: ${readOf(one)}`)} }]`]),
-  ...beside.map((one) => `${one.name}: ${one.isOptional && !isWrite ? 'null' : readOf(one)}`),
+  ...beside.map((one) => `${one.name}: ${one.wire === nextPage ? 'null' : readOf(one)}`),
 ];
 const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceAll('"', '')}`, '&');
 writeFileSync(
@@ -494,7 +513,7 @@ const documented = (all: readonly Field[] | undefined): string =>
   );
 const besideDocumented = documented(beside);
 const ofOther = ofService === 'ledger' ? '' : ` of the service \`${ofService}\``;
-const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`${ofOther}. Parameters: ${documented(parameters) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`service_status\` (2.1) and \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`${ofOther}. Parameters: ${documented(parameters) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has a ServiceStatus (2.1) as \`service_status\`, and a \`list\` of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
 page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });
@@ -507,12 +526,6 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   docs/reference/errors.md, docs/reference/schema.md: what the operation does, in the rows that have its name
   schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
-${
-  key
-    ? `  docs/how-to/federation.md: how another subgraph refers to the entity
-  ${declarations}: pages, if the list has some
-`
-    : ''
-}  CHANGELOG.md
+${key ? '  docs/how-to/federation.md: how another subgraph refers to the entity\n' : ''}  CHANGELOG.md
 Then: npm run setup (once), npm run codegen, npm run web codegen, npm run format, npm run check
 `);

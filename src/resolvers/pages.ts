@@ -1,7 +1,7 @@
 import {
   operations,
+  type PagedName,
   type Parameters,
-  type ReadName,
   type Responses,
 } from '../upstream/operations.ts';
 import { invalidResponse } from '../upstream/upstream-error.ts';
@@ -9,9 +9,9 @@ import type { Loaders } from './loaders.ts';
 
 /**
  * Reads all pages of a list, one after another, for references to its items. Each page counts as a list, so there are at most as
- * many as a request may read. A list whose declaration has no `pages` is one page.
+ * many as a request may read. A list whose declaration has null as its `pages` is one page.
  */
-export async function* pagesOf<Name extends ReadName, Item extends object>(
+export async function* pagesOf<Name extends PagedName, Item extends object>(
   { list }: Pick<Loaders, 'list'>,
   name: Name,
   parameters: Parameters<Name>,

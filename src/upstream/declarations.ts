@@ -67,7 +67,7 @@ export type Declaration = {
   readonly versions?: Readonly<Record<string, Pick<Declaration, 'response' | 'sample'>>>;
   /**
    * The pages of a list: the parameter that asks for a page, and the field of the response that has its value for the next page,
-   * and is missing or null in the last one. Null if the parameters only look like pages.
+   * and is missing or null in the last one. Null if the list has none. A list with entities of a federated graph needs it.
    */
   readonly pages?: { readonly parameter: string; readonly next: string } | null;
   /** The field of the schema. */
@@ -179,6 +179,7 @@ export const declarations = {
     response: listResponse(glCodeInfo),
     sample:
       '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
+    pages: null,
     graphql: 'Query.glCodes',
   },
   saveApproverList: {

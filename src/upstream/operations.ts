@@ -13,6 +13,8 @@ type NamesWith<Row> = {
 }[OperationName];
 
 export type ReadName = NamesWith<{ effect: 'read' }>;
+/** The reads whose declarations say whether the list has pages. */
+export type PagedName = NamesWith<{ effect: 'read'; pages: unknown }>;
 export type WriteName = NamesWith<{ effect: 'write' }>;
 /** The operations that change a workflow, a solution or an account (docs/reference/service-api.md, section 4.4). */
 export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;

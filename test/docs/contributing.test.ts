@@ -40,12 +40,12 @@ const changes: Change[] = [
     `    path: 'getCostCenters',
     versions: {
       getCostCenters2: {
-        response: listResponse(record({ cost_center_id: identifier, name: text, extra: text })),
-        sample: '{"list":[{"cost_center_id":7,"name":"a","extra":"b"}]}',
+        response: listResponse(record({ cost_center_id: identifier, name: text, extra: text }), { next_page: optional(text) }),
+        sample: '{"list":[{"cost_center_id":7,"name":"a","extra":"b"}],"next_page":null}',
       },
       getCostCenters3: {
-        response: listResponse(record({ cost_center_id: identifier, name: text })),
-        sample: '{"list":[{"cost_center_id":7,"name":"a"}]}',
+        response: listResponse(record({ cost_center_id: identifier, name: text }), { next_page: optional(text) }),
+        sample: '{"list":[{"cost_center_id":7,"name":"a"}],"next_page":null}',
       },
     },
 `,
@@ -184,6 +184,16 @@ test.each([
   ['with an unknown service', 'getOffices --item Office --service offices', 'vendors or ledger'],
   ['of a type of the schema', 'a --item Vendor --service ledger', 'schema.graphql has Vendor'],
   [
+    'with a key and without its pages',
+    'getOffices --item Office --key id --fields id:identifier --service ledger',
+    '--pages is none, or',
+  ],
+  [
+    'with pages whose parameter has another type than the field',
+    'getOffices --item Office --key id --fields id:identifier --parameters page:text? --beside next:int32? --pages page:next --service ledger',
+    '--pages is none, or',
+  ],
+  [
     'of a field and a type of an example',
     'getBudgets --item Budget --service ledger',
     'examples/federation/budgets.graphql has budgets and Budget.',
@@ -273,6 +283,27 @@ test('a reference to an item with a key is found in the list, and one without a 
   expect(result.data._entities).toEqual([{ company: 'a&b', name: 'a' }, null]);
   expect(codesOf(result)).toEqual(['BAD_USER_INPUT']);
   expect(arrivals()).toEqual(['GET /getCostCenters2?company=a%26b ']);
+});
+
+test('a reference to an item of a list with pages is found in each of them', async () => {
+  const pageOf = (id: number, next: string | null) => {
+    const list = [{ cost_center_id: id, name: 'a', extra: 'b' }];
+    return json({ service_status: { status: 0 }, list, next_page: next });
+  };
+  const list: Reply = (response, received) =>
+    (received.url.includes('page=') ? pageOf(8, null) : pageOf(7, 'b'))(response, received);
+  const representations = ['7', '8', '9'].map(
+    (id) => `{ __typename: "CostCenter", company: "a", costCenterId: "${id}" }`,
+  );
+  const { data } = await graphql(
+    `{ _entities(representations: [${representations}]) { ... on CostCenter { costCenterId } } }`,
+    list,
+  );
+  expect(data._entities).toEqual([{ costCenterId: '7' }, { costCenterId: '8' }, null]);
+  expect(arrivals()).toEqual([
+    'GET /getCostCenters2?company=a ',
+    'GET /getCostCenters2?company=a&page=b ',
+  ]);
 });
 
 test('the selected version is called, and its response is checked by its own declaration', async () => {

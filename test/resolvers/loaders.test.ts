@@ -42,7 +42,7 @@ test('references are looked up in all pages, and a page that follows itself is a
   // No operation has pages yet.
   const pages = { parameter: 'project', next: 'next_page' };
   Object.assign(operations.getGLCodes5, { pages });
-  closeAfterTest(() => Reflect.deleteProperty(operations.getGLCodes5, 'pages'));
+  closeAfterTest(() => Object.assign(operations.getGLCodes5, { pages: null }));
   const indexOf = (next: Record<string, string | null>) => {
     const calls: Calls = {
       async read({ search = '' }) {
