@@ -18,7 +18,7 @@ import { type Declaration, services, versionsOf } from '../../src/upstream/decla
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
-import { writes } from '../../testkit/graphql-operation.ts';
+import { actionArguments, outcomeFields, writes } from '../../testkit/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -40,11 +40,9 @@ function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
  * What an operation needs, which is added by hand (CONTRIBUTING.md). Each check names what is missing.
  */
 
+const page = readFileSync(new URL('../../docs/reference/service-api.md', import.meta.url), 'utf8');
+
 test('the table holds exactly the operations of docs/reference/service-api.md, with their methods', () => {
-  const page = readFileSync(
-    new URL('../../docs/reference/service-api.md', import.meta.url),
-    'utf8',
-  );
   const [, section = ''] = page.split('\n## 4. Operations\n');
   const documented = [...section.matchAll(/^(?:- )?`((?:GET|POST) \/\w+)`/gm)];
   expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
@@ -66,67 +64,81 @@ test.each(Object.entries(services))(
   },
 );
 
-/** The sections of docs/reference/service-api.md, such as 4.1, with their headings and texts. */
-const sections = readFileSync(
-  new URL('../../docs/reference/service-api.md', import.meta.url),
-  'utf8',
-)
-  .split(/^### /m)
-  .map((text) => {
-    const [, number = '', title = ''] = /^(\d+\.\d+) (.+)$/m.exec(text) ?? [];
-    return { number, title, text };
-  });
-
-/** The text of a section, with those that it refers to by their numbers or titles. */
-function sectionWithReferences(number: string): string {
-  const found = new Set(sections.filter((one) => one.number === number));
-  for (const { text } of found) {
-    const words: readonly string[] = text.match(/[\w.]*\w/g) ?? [];
-    for (const one of sections) {
-      if (words.includes(one.number) || words.includes(one.title)) found.add(one);
-    }
-  }
-  return Array.from(found, ({ text }) => text).join('');
-}
-
-test('docs/reference/service-api.md names the parameters and fields of each operation in its section', () => {
-  for (const name of names) {
-    const { section, parameters, body, service }: Declaration = operations[name];
-    const page = sectionWithReferences(section);
-    expect([name, page]).toEqual([name, expect.not.stringMatching(/^$/)]);
-    if (service !== 'ledger') expect(page).toContain(`the service \`${service}\``);
-    const wires = versionsOf(operations[name]).flatMap(([, { response }]) => response.wire);
-    const types = [parameters, body ?? {}, ...wires];
-    for (const field of types.flatMap((type) => fieldNamesOf(type))) {
-      expect([name, field, page.includes(`\`${field}\``)]).toEqual([name, field, true]);
-    }
-  }
+/** The sections of docs/reference/service-api.md, such as 4.1. */
+const sections = page.split(/^### /m).map((part) => {
+  const [, number = '', title = ''] = /^(\S+) (.*)/.exec(part) ?? [];
+  return { number, title, text: part.split(/^## /m)[0] ?? '' };
 });
 
-test('a list that looks as if it has pages declares them, because a reference must be looked up in all', () => {
+/** The text of a section, with the records that it refers to by their number or name. The status record is one of a response. */
+function documentedIn(section: string, of: 'request' | 'response'): string {
+  const status = sections.find(({ number }) => number === '2.1');
+  const known = sections.filter((one) => one !== status);
+  const found = new Set(known.filter(({ number }) => number === section));
+  if (status && of === 'response') found.add(status);
+  // A set visits what is added meanwhile.
+  for (const { text } of found) {
+    const isNamed = ({ number, title }: (typeof sections)[number]) =>
+      number.startsWith('2.') && new RegExp(`[([]${number}\\b|\\b${title}\\b`).test(text);
+    for (const record of known.filter(isNamed)) found.add(record);
+  }
+  return [...found].map(({ text }) => text).join('');
+}
+
+test.each(names)(
+  'the section of %s in docs/reference/service-api.md names its parameters and fields',
+  (name) => {
+    const { section, method, path, parameters, body } = operations[name];
+    expect(documentedIn(section, 'request')).toContain(`\`${method} /${path}\``);
+    const { service }: Declaration = operations[name];
+    const isNamed = documentedIn(section, 'request').includes(`the service \`${service}\``);
+    expect(isNamed).toBe(service !== 'ledger');
+    const wires = versionsOf(operations[name]).flatMap(([, { response }]) => response.wire);
+    const missingIn = (of: 'request' | 'response', types: readonly WireType[]) => {
+      const text = documentedIn(section, of);
+      const fields = types.flatMap((type) => fieldsIn(type)).map(([field]) => field);
+      return fields.filter((field) => !text.includes(`\`${field}\``));
+    };
+    expect(missingIn('request', [parameters, body ?? {}])).toEqual([]);
+    expect(missingIn('response', wires)).toEqual([]);
+  },
+);
+
+test('the pages of a list are named by an optional parameter, and by an optional field of each version with the same type', () => {
   const problems = versions.flatMap(({ name, path, response }) => {
-    const { effect, parameters, pages } = operations[name];
+    const { parameters, pages }: { parameters: WireType; pages?: Declaration['pages'] } =
+      operations[name];
     const [wire]: readonly WireType[] = response.wire;
-    const { list: _, service_status: __, ...beside } = wire?.properties ?? {};
-    const declared: WireType = parameters;
-    const sent = Object.keys(declared.properties ?? {});
-    const received = Object.keys(beside);
-    if (pages) {
-      const isThere = sent.includes(pages.parameter) && received.includes(pages.next);
-      return isThere ? [] : [`${path} does not have the fields that "pages" names`];
-    }
-    const found = [...sent, ...received].filter((field) => /page|cursor|offset|next/i.test(field));
-    if (effect === 'write' || pages === null || found.length === 0) return [];
-    return [`${path} has ${found}: declare "pages", or null if it has none`];
+    if (!pages) return [];
+    const [asked, next] = [parameters, wire].map((type, n) => {
+      const field = n === 0 ? pages.parameter : pages.next;
+      return type?.required?.includes(field) ? undefined : type?.properties?.[field];
+    });
+    const isSame = asked && JSON.stringify(asked) === JSON.stringify(next);
+    return isSame ? [] : [`${path}: ${pages.parameter}, ${pages.next}`];
   });
   expect(problems).toEqual([]);
 });
 
-/** The names of the fields of a type, inside lists and records too. */
-function fieldNamesOf({ items, properties = {} }: WireType): string[] {
-  const inner = Object.values(properties).flatMap(fieldNamesOf);
-  return [...Object.keys(properties), ...inner, ...(items ? fieldNamesOf(items) : [])];
+/** The fields of a type, inside lists and records too. */
+function fieldsIn({ items, properties = {} }: WireType): [name: string, WireType][] {
+  const inner = Object.values(properties).flatMap(fieldsIn);
+  return [...Object.entries(properties), ...inner, ...(items ? fieldsIn(items) : [])];
 }
+
+test.each(writeNames)(
+  '%s has an `identifier` for each integer that is an id, because the audit record shows it',
+  (name) => {
+    const { parameters, body } = operations[name];
+    const others = [parameters, body ?? {}]
+      .flatMap((type) => fieldsIn(type))
+      .filter(([field, { exact, type, target }]) => {
+        const isInteger = exact === 'integer' || [type].flat().includes('integer');
+        return isInteger && /(?:^|_)id$|I[dD]$/.test(field) && target !== 'identifier';
+      });
+    expect(others.map(([field]) => field)).toEqual([]);
+  },
+);
 
 test('the root fields are those of the table, reads of Query and writes of Mutation', () => {
   const root = { read: 'Query.', write: 'Mutation.' };
@@ -279,6 +291,59 @@ const responses: [response: string, Reply, outcome: unknown][] = [
   ['a reset connection', (response) => void response.socket?.resetAndDestroy(), unknown],
   ['a success', json({ status: 0, unresolved: null }), expect.not.stringContaining('Ledger')],
 ];
+
+/** The mutation or query of an operation, with all of its parameters. */
+function documentOf(name: OperationName): string {
+  const [, field = ''] = operations[name].graphql.split('.');
+  const action = Object.values(WorkflowAction).find((one) => one === name);
+  if (!action) return operation(`${field[0]?.toUpperCase()}${field.slice(1)}`);
+  const selection = `${outcomeFields} ... on WorkflowActionCompleted { action }`;
+  return `mutation { workflowAction(${actionArguments(action, 'all')}) { ${selection} } }`;
+}
+
+/** The values of the fields in JSON, by their names in lower case and without underscores. A number is equal to its text. */
+function valuesIn(value: unknown): Map<string, unknown[]> {
+  const values = new Map<string, unknown[]>();
+  JSON.stringify(value, (field, inner: unknown) => {
+    const name = field.replaceAll('_', '').toLowerCase();
+    const known = values.get(name) ?? [];
+    const isNumber =
+      typeof inner === 'string' && /^-?\d/.test(inner) && !Number.isNaN(Number(inner));
+    if (typeof inner !== 'object' || inner === null)
+      values.set(name, [...known, isNumber ? Number(inner) : inner]);
+    return inner;
+  });
+  return values;
+}
+
+test.each(names)(
+  'the example of %s sends each declared parameter and field, and gets the values of the sample',
+  async (name) => {
+    const { parameters, body, sample, graphql } = operations[name];
+    const { gateway, service } = setReply(json(sample));
+    const { data, errors } = await gateway.graphql(documentOf(name));
+    expect(errors).toBeUndefined();
+    const [request] = service.received;
+    const { searchParams } = new URL(request?.url ?? '', 'http://service');
+    const sent = [...searchParams.keys()].map((parameter) => `.${parameter}`);
+    const fields = request?.body ? pathsIn(JSON.parse(request.body)) : [];
+    const declared = [parameters, body ?? {}].flatMap((type) => declaredPathsOf(type));
+    expect([...sent, ...fields]).toEqual(expect.arrayContaining(declared));
+    const expected = valuesIn(JSON.parse(sample));
+    const values = valuesIn(data[graphql.replace(/.*\./, '')]);
+    const wrong = [...values].flatMap(([field, own]) => {
+      const known = expected.get(field);
+      return known ? own.filter((one) => !known.includes(one)).map((one) => [field, one]) : [];
+    });
+    expect(wrong).toEqual([]);
+    const shown = [...values.values()].flat();
+    const lost = [...expected].filter(
+      ([field, known]) =>
+        field !== 'status' && known.some((one) => one !== null && !shown.includes(one)),
+    );
+    expect(lost).toEqual([]);
+  },
+);
 
 test.each(writeNames)('%s is sent exactly once, whatever the response is', async (name) => {
   const [, field = ''] = operations[name].graphql.split('.');
