@@ -516,9 +516,12 @@ export type WorkflowActionResult = LedgerFailed | LedgerNoMoreInvoices | LedgerN
 
 /** A CSV file for a workflow. Provide its content in exactly one of the fields `csv` and `contentBase64`. */
 export type WorkflowCsvInput = {
-  /** The content in base64 (RFC 4648, section 4), with padding and without line breaks. */
+  /**
+   * The content in base64 (RFC 4648, section 4), with padding and without line breaks. At most 16,777,216 characters,
+   * which is the base64 of 12 MiB.
+   */
   contentBase64?: InputMaybe<Scalars['String']['input']>;
-  /** The content as text. The gateway sends it as UTF-8 in base64. */
+  /** The content as text. At most 16,777,216 characters. The gateway sends it as UTF-8 in base64. */
   csv?: InputMaybe<Scalars['String']['input']>;
   /** The name of the file. At most 255 characters. */
   fileName: Scalars['String']['input'];

@@ -3,7 +3,7 @@ import { type GraphQLArgument, getNamedType, isEnumType, isObjectType, Kind } fr
 import { schema } from '../../src/graphql/schema.ts';
 import { entities } from '../../src/resolvers/index.ts';
 import { json } from '../../testkit/service.ts';
-import { given, rootFields } from '../support/argument-literals.ts';
+import { eachText, given, rootFields } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 /*
@@ -35,7 +35,13 @@ test.each(rootFields)(
       json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] }),
     );
     const failed: unknown[] = [];
-    for (const args of [true, false].flatMap((isFull) => argumentsOf(field.args, isFull))) {
+    // Each text also on its own, because the fault of another one would hide that it is not checked.
+    const single = eachText(field.args, {
+      text: '$text',
+      isTested: (_, type) => `${type}` === 'String',
+    });
+    const all = [true, false].flatMap((isFull) => argumentsOf(field.args, isFull));
+    for (const args of [...all, ...single.map(({ literal }) => literal)]) {
       const hasText = args.includes('$text');
       const call = `${field.name}${args && `(${args})`} { __typename }`;
       const query = `${field.keyword} ${hasText ? '($text: String!)' : ''} { ${call} }`;
@@ -60,15 +66,19 @@ test.each(Object.keys(entities))(
     for (const text of [...texts, 'x'.repeat(100_000)]) {
       for (const { arguments: [fields] = [] } of keys) {
         const names = fields?.value.kind === Kind.STRING ? fields.value.value.split(' ') : [];
-        const values = names.map((field) => {
-          const named = isObjectType(type) && getNamedType(type.getFields()[field]?.type);
-          return [field, isEnumType(named) ? named.getValues()[0]?.name : text];
-        });
-        const reference = { __typename: name, ...Object.fromEntries(values) };
-        const query = 'query ($of: [_Any!]!) { _entities(representations: $of) { __typename } }';
-        const { errors } = await gateway.graphql(query, { of: [reference] });
-        const code = errors?.[0]?.extensions.code;
-        if (code === 'INTERNAL_SERVER_ERROR') failed.push([names, text.slice(0, 9), code]);
+        // Each field on its own, because the fault of another one would hide that it is not checked.
+        for (const tested of names) {
+          const values = names.map((field) => {
+            const named = isObjectType(type) && getNamedType(type.getFields()[field]?.type);
+            const other = field === tested ? text : '1';
+            return [field, isEnumType(named) ? named.getValues()[0]?.name : other];
+          });
+          const reference = { __typename: name, ...Object.fromEntries(values) };
+          const query = 'query ($of: [_Any!]!) { _entities(representations: $of) { __typename } }';
+          const { errors } = await gateway.graphql(query, { of: [reference] });
+          const code = errors?.[0]?.extensions.code;
+          if (code === 'INTERNAL_SERVER_ERROR') failed.push([tested, text.slice(0, 9), code]);
+        }
       }
     }
     failed.push(...service.received.filter(({ url }) => url.length > 10_000));

@@ -1,57 +1,36 @@
 import { expect, test } from '@jest/globals';
 import {
-  type GraphQLArgument,
-  type GraphQLInputField,
   type GraphQLInputType,
   getDirectiveValues,
-  getNullableType,
+  getNamedType,
+  isEnumType,
   isInputObjectType,
-  isListType,
+  isObjectType,
+  isUnionType,
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
+import { entities } from '../../src/resolvers/index.ts';
 import { json } from '../../testkit/service.ts';
-import { given, rootFields } from '../support/argument-literals.ts';
+import { eachText, type Input, rootFields } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
 
 const limit = schema.getDirective('limit');
 
+/** The `@limit` of an argument or field. */
+const saidOf = ({ astNode }: Input): { characters?: number; items?: number } =>
+  Object(limit && astNode && getDirectiveValues(limit, astNode));
+
 /** The longest text of an argument or field, in UTF-16 code units. */
-function limitOf({ astNode }: GraphQLArgument | GraphQLInputField): number {
-  const said = limit && astNode ? getDirectiveValues(limit, astNode) : undefined;
-  return Number(said?.characters ?? 1000);
-}
+const limitOf = (input: Input) => saidOf(input).characters ?? 1000;
 
-/** The path of a text or id, and a literal of the input around it that has a long one there. */
-type Case = { path: (string | number)[]; literal: string };
-
-function longTextsIn(type: GraphQLInputType, path: Case['path']): Case[] {
-  const inner = getNullableType(type);
-  // A literal that is no list is its only item.
-  if (isListType(inner)) return longTextsIn(inner.ofType, [...path, 0]);
-  if (isInputObjectType(inner)) {
-    const cases = longTextsOf(Object.values(inner.getFields()), path);
-    return cases.map(({ path, literal }) => ({ path, literal: `{ ${literal} }` }));
-  }
-  return /^(String|ID)$/.test(`${inner}`) ? [{ path, literal: `"${'1'.repeat(20_000)}"` }] : [];
-}
-
-/** The long texts of arguments or fields, each beside those that are required. */
-function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: Case['path']) {
-  // A document is shorter than the contents of a file may be.
-  const tested = inputs.filter((input) => limitOf(input) < 20_000);
-  return tested.flatMap((one) => {
-    const others = inputs.filter((other) => other !== one);
-    const required = given(others, { text: '"1"', isFull: false });
-    return longTextsIn(one.type, [...path, one.name]).map(({ path, literal }): Case => {
-      return { path, literal: [required, `${one.name}: ${literal}`].filter(Boolean).join(', ') };
-    });
-  });
-}
+/** The texts and ids that a document has room for: it is shorter than the contents of a file may be. */
+const isTested = (input: Input, type: GraphQLInputType) =>
+  limitOf(input) < 20_000 && /^(String|ID)$/.test(`${type}`);
 
 const cases = rootFields.flatMap(({ name, args, keyword }) =>
-  longTextsOf(args, []).map(({ path, literal }) => {
+  eachText(args, { text: `"${'1'.repeat(20_000)}"`, isTested }).map(({ path, literal }) => {
     const query = `${keyword} { ${name}(${literal}) { __typename } }`;
     return { text: `${name}: ${path.join('.')}`, path, query };
   }),
@@ -66,20 +45,62 @@ test.each(cases)('a long text is neither sent nor repeated: $text', async ({ pat
   expect(service.received).toEqual([]);
 });
 
-test('the description of a text says its limit, and no text is longer than a body', () => {
-  let described = 0;
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) check(field);
-  }
-  for (const { args } of rootFields) for (const arg of args) check(arg);
-  expect(described).toBeGreaterThanOrEqual(5);
+/** The objects in the fields of the members of a union. */
+const objectsIn = (type: unknown) =>
+  (isUnionType(type) ? type.getTypes() : []).flatMap((member) =>
+    Object.values(member.getFields()).map((field) => getNamedType(field.type)),
+  );
 
-  function check(input: GraphQLArgument | GraphQLInputField) {
-    const characters = limitOf(input);
-    expect(characters).toBeLessThanOrEqual(16 * 1024 * 1024);
-    const [, said] = /at most ([\d,]+)\s+characters/i.exec(input.description ?? '') ?? [];
-    if (said === undefined) return;
-    described += 1;
-    expect([input.name, said]).toEqual([input.name, characters.toLocaleString('en')]);
-  }
+/** The texts in the keys of entities that are also arguments of the query that lists these entities. */
+const keyTexts = Object.values(schema.getQueryType()?.getFields() ?? {}).flatMap((list) =>
+  objectsIn(getNamedType(list.type))
+    .filter(isObjectType)
+    .filter(({ name }) => Object.hasOwn(entities, name))
+    .flatMap((entity) =>
+      list.args
+        .filter(
+          ({ name, type }) => entity.getFields()[name] && `${getNamedType(type)}` === 'String',
+        )
+        .map((argument) => ({ entity, argument, text: `${entity}.${argument.name}` })),
+    ),
+);
+
+test.each(keyTexts)(
+  'a text of a reference may be as long as the argument: $text',
+  async ({ entity, argument }) => {
+    const others = Object.values(entity.getFields()).map(({ name, type }) => {
+      const named = getNamedType(type);
+      return [name, isEnumType(named) ? named.getValues()[0]?.name : '1'];
+    });
+    // The `id` of an entity would be enough, so it is left out.
+    const key = { ...Object.fromEntries(others), __typename: entity.name, id: undefined };
+    const codes = [0, 1].map(async (more) => {
+      const { gateway } = share(json({ service_status: { status: 0 }, list: [] }));
+      const reference = { ...key, [argument.name]: 'x'.repeat(limitOf(argument) + more) };
+      const query = 'query ($of: [_Any!]!) { _entities(representations: $of) { __typename } }';
+      const { errors } = await gateway.graphql(query, { of: [reference] });
+      return errors?.[0]?.extensions.code;
+    });
+    expect(await Promise.all(codes)).toEqual([undefined, 'BAD_USER_INPUT']);
+  },
+);
+
+const inputs = Object.values(schema.getTypeMap())
+  .flatMap((type) => (isInputObjectType(type) ? Object.values(type.getFields()) : []))
+  .map((input): Input => input)
+  .concat(rootFields.flatMap(({ args }) => args));
+
+test('the description of an argument says each of its limits, and no other', () => {
+  const wrong = inputs.flatMap((input) => {
+    const said = [...(input.description ?? '').matchAll(/\bat\s+most\s+([\d,]+)/gi)];
+    const described = said.map(([, n]) => Number(n?.replaceAll(',', '')));
+    const limits = Object.values(saidOf(input));
+    const isSame = [...described].sort().join() === [...limits].sort().join();
+    return isSame ? [] : [`${input.name}: ${described}, and not ${limits}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('no text is longer than a body', () => {
+  expect(Math.max(...inputs.map(limitOf))).toBeLessThanOrEqual(16 * 1024 * 1024);
 });

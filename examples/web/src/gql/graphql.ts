@@ -168,9 +168,12 @@ export const WorkflowAction = {
 export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
 /** A CSV file for a workflow. Provide its content in exactly one of the fields `csv` and `contentBase64`. */
 export type WorkflowCsvInput = {
-  /** The content in base64 (RFC 4648, section 4), with padding and without line breaks. */
+  /**
+   * The content in base64 (RFC 4648, section 4), with padding and without line breaks. At most 16,777,216 characters,
+   * which is the base64 of 12 MiB.
+   */
   contentBase64?: string | null | undefined;
-  /** The content as text. The gateway sends it as UTF-8 in base64. */
+  /** The content as text. At most 16,777,216 characters. The gateway sends it as UTF-8 in base64. */
   csv?: string | null | undefined;
   /** The name of the file. At most 255 characters. */
   fileName: string;
