@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { buildSchema, isEnumType, isInterfaceType, isUnionType } from 'graphql';
+import { buildSchema, isEnumType, isInterfaceType, isObjectType, isUnionType } from 'graphql';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
+import { camelCase } from '../../src/lib/camel-case.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import type { WireType } from '../../src/upstream/wire-types.ts';
 import { placeholdersIn } from './placeholders.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -60,11 +64,15 @@ test('the page of federation shows how a subgraph refers to each entity by each 
   expect(references.filter((reference) => !page.includes(reference))).toEqual([]);
 });
 
-/** The names of a schema, such as `GlCode.name` and `Query.glCodes.first`. */
+/** The names of a schema, such as `GlCode.name` and `Query.glCodes.first`, without the fields that a type has of an interface. */
 const namesOf = (schema: ReturnType<typeof buildSchema>) =>
   Object.values(schema.getTypeMap()).flatMap((type) => {
     if (isEnumType(type)) return type.getValues().map(({ name }) => `${type}.${name}`);
-    const fields = 'getFields' in type ? Object.values(type.getFields()) : [];
+    const inherited = isObjectType(type)
+      ? type.getInterfaces().flatMap((one) => Object.keys(one.getFields()))
+      : [];
+    const all = 'getFields' in type ? Object.values(type.getFields()) : [];
+    const fields = all.filter(({ name }) => !inherited.includes(name));
     return fields.flatMap((field) => {
       const args: readonly { name: string }[] = 'args' in field ? field.args : [];
       const name = `${type}.${field.name}`;
@@ -72,16 +80,32 @@ const namesOf = (schema: ReturnType<typeof buildSchema>) =>
     });
   });
 
+const releases = new URL('test/fixtures/releases/', root);
+const released = readdirSync(releases).flatMap((name) =>
+  namesOf(buildSchema(readFileSync(new URL(`${name}/schema.graphql`, releases), 'utf8'))),
+);
+const [, rest = ''] = read('CHANGELOG.md').split('\n## Unreleased\n');
+const [unreleased = ''] = rest.split('\n## ');
+
 test('the changelog names each field, argument and enum value that no release has', () => {
-  const releases = new URL('test/fixtures/releases/', root);
-  const released = readdirSync(releases).flatMap((name) =>
-    namesOf(buildSchema(readFileSync(new URL(`${name}/schema.graphql`, releases), 'utf8'))),
-  );
-  const [, rest = ''] = read('CHANGELOG.md').split('\n## Unreleased\n');
-  const [unreleased = ''] = rest.split('\n## ');
   const added = namesOf(schema).filter((name) => !released.includes(name));
   const isNamed = (name: string) => unreleased.includes(`\`${name.replace(/.*\./, '')}\``);
   expect(added.filter((name) => !isNamed(name))).toEqual([]);
+});
+
+test('the changelog lists as breaking each new argument that an action of a release requires', () => {
+  const [, afterBreaking = ''] = unreleased.split('### Breaking\n');
+  const [breaking = ''] = afterBreaking.split('\n### ');
+  const missing = Object.entries(WorkflowAction)
+    .filter(([value]) => released.includes(`WorkflowAction.${value}`))
+    .flatMap(([value, operation]) => {
+      const { required = [] }: WireType = operations[operation].parameters;
+      const added = required.map(camelCase).filter((name) => {
+        return !released.includes(`Mutation.workflowAction.${name}`);
+      });
+      return added.length === 0 ? [] : [value, ...added];
+    });
+  expect(missing.filter((name) => !breaking.includes(`\`${name}\``))).toEqual([]);
 });
 
 test('no description is one that npm run new-operation wrote', () => {
