@@ -16,8 +16,8 @@ export const actions: Readonly<Record<string, string>> = Object.fromEntries(
 
 type Which = 'required' | 'all';
 
-/** A value for each parameter of an action that is required, or for all. */
-function valuesOf(action: WorkflowOperation, which: Which): Record<string, unknown> {
+/** A value for each parameter of an action that is required, or for all, by the names of the service. */
+export function parameterValues(action: WorkflowOperation, which: Which): Record<string, unknown> {
   const { properties = {}, required = [] }: WireType = operations[action].parameters;
   const sent = Object.entries(properties).filter(
     ([name]) => which === 'all' || required.includes(name),
@@ -36,12 +36,12 @@ function sampleOf({ type, items }: WireType): unknown {
 /** The path and the query with which an action is sent if it has a value for these parameters. */
 export function actionUrl(action: WorkflowOperation, which: Which = 'required'): string {
   const { path, toSearch }: Operation = operations[action];
-  return `/${path}${toSearch(valuesOf(action, which))}`;
+  return `/${path}${toSearch(parameterValues(action, which))}`;
 }
 
 /** The arguments of `workflowAction` for the same values. */
 export function actionArguments(action: WorkflowOperation, which: Which = 'required'): string {
-  const given = Object.entries(valuesOf(action, which)).map(
+  const given = Object.entries(parameterValues(action, which)).map(
     ([name, value]) => `${camelCase(name)}: ${JSON.stringify(value)}`,
   );
   return [`action: ${actions[action]}`, ...given].join(', ');

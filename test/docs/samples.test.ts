@@ -2,10 +2,13 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { Kind, parse, print } from 'graphql';
 import { workloads } from '../../bench/workloads.ts';
 import { startReferenceService } from '../../dev/service.ts';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
+import { camelCase } from '../../src/lib/camel-case.ts';
 import { readPolicy } from '../../src/policy/policy-file.ts';
 import * as attack from '../../stress/attack-documents.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
+import { parameterValues } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { budgetsSdl, tripsSdl } from '../federation/composition.ts';
 import { blocksOf, curlCommands, operationsOf } from './samples.ts';
@@ -80,9 +83,24 @@ test('every kind of sample is found', () => {
   }
 });
 
-test.each(operations)('the operation of $where succeeds', async ({ text }) => {
+/** The app lets the user select any action. Its variables have the names of the arguments. */
+const ofActions = operations.filter(
+  ({ where, text }) => where.startsWith('examples/web/') && text.includes(': WorkflowAction!'),
+);
+const others = operations.filter((one) => !ofActions.includes(one));
+
+test.each(others)('the operation of $where succeeds', async ({ text }) => {
   const { status, errors } = await gateway.graphql(text, variablesOf(text));
   expect([status, errors]).toEqual([200, undefined]);
+});
+
+test.each(ofActions)('the operation of $where succeeds with each action', async ({ text }) => {
+  for (const [action, name] of Object.entries(WorkflowAction)) {
+    const required = Object.entries(parameterValues(name, 'required'));
+    const variables = Object.fromEntries(required.map(([key, value]) => [camelCase(key), value]));
+    const { status, errors } = await gateway.graphql(text, { ...variables, action });
+    expect([action, status, errors]).toEqual([action, 200, undefined]);
+  }
 });
 
 test.each(workloads)('the operation of the benchmark for $title succeeds', async (workload) => {
