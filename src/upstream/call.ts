@@ -50,6 +50,8 @@ type CallOptions = AttemptDependencies & {
 const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
 const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too long' });
 const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
+/** What is known of a request before its attempt begins: it is not sent, whatever fails. */
+const notAttempted = new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'not attempted' });
 
 /**
  * Runs the attempts of a call. Sets its deadline, retries reads, and admits each attempt: an attempt needs a place among the
@@ -171,9 +173,7 @@ export class UpstreamCalls {
         return this.#admit({ caller, deadline, send, probe }, signal);
       });
     } catch (cause) {
-      // Before the attempt begins, nothing is sent, whatever fails.
-      const unsent = { sent: 'no', status: undefined } as const;
-      const error = toUpstreamError(cause, signal, isAttempted ? undefined : unsent);
+      const error = toUpstreamError(cause, signal, isAttempted ? undefined : notAttempted);
       const { code: outcome, fault } = error;
       logUnexpected(this.#options.log, scope, cause, signal);
       // One disconnect can cancel thousands of queued reads. Only the request is logged then.

@@ -36,7 +36,7 @@ export type UpstreamErrorCode = keyof typeof failures;
 
 /**
  * Whether a request may have reached the service. For an exchange, only `transport/send-once.ts` decides this. Without an
- * exchange, it is `no` for an error of this file, and `maybe` for an unexpected one.
+ * exchange, it is `no` for an error of this file, and `maybe` for an unexpected one after the attempt has begun.
  */
 export type Sent = 'no' | 'maybe' | 'yes';
 
