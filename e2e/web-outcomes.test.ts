@@ -21,12 +21,8 @@ const ledgerSays = {
 /** What the page tells in each scenario, for an operation that is described with these words. */
 function outcomes(toDo: string, done: string, nothingDone: string) {
   return {
-    failed: [`The ledger could not ${toDo}.`, nothingDone, ledgerSays.failed],
-    'not-permitted': [
-      `You are not permitted to ${toDo}.`,
-      nothingDone,
-      ledgerSays['not-permitted'],
-    ],
+    failed: [`The ledger could not ${toDo}.`, ledgerSays.failed],
+    'not-permitted': [`You are not permitted to ${toDo}.`, ledgerSays['not-permitted']],
     'no-more-invoices': ['There are no more invoices.'],
     unrecognized: [`It is not clear whether ${done}.`],
     'http-400': ['The ledger did not accept the request.', nothingDone],

@@ -43,13 +43,14 @@ export function describeProblem(problem: Problem, words: Words): Notice {
       return {
         tone: 'problem',
         title: `The ledger could not ${words.toDo}.`,
-        details: [words.nothingDone, ...quote(problem.message)],
+        // The service does not say whether a part of a write was done.
+        details: quote(problem.message),
       };
     case 'LedgerNotPermitted':
       return {
         tone: 'problem',
         title: `You are not permitted to ${words.toDo}.`,
-        details: [words.nothingDone, ...quote(problem.message)],
+        details: quote(problem.message),
       };
     case 'LedgerNoMoreInvoices':
       return {
@@ -116,12 +117,12 @@ function unexpectedAnswer({ done }: Words): Notice {
   };
 }
 
-/** The gateway cannot tell at the moment. */
-export function describeLost({ done }: Words): Notice {
+/** The app has got no answer about it, and may be able to ask again. */
+export function describeLost({ done }: Words, mayAsk: boolean): Notice {
   return {
     tone: 'warning',
     title: `We do not know yet whether ${done}.`,
-    details: ['No answer has arrived. You can ask again: asking does not do it a second time.'],
+    details: [mayAsk ? 'You can ask again: asking does not do it a second time.' : checkFirst],
   };
 }
 

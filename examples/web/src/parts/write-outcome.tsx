@@ -32,7 +32,7 @@ const waits: Readonly<Record<Progress['state'], string>> = {
   offline: 'There is no connection. Nothing was sent since then; we continue when it is back.',
   'in-progress': 'The ledger is still working on it.',
   lost: 'No answer yet. We are trying again; it is not done a second time.',
-  settling: 'No answer yet. We are asking what became of it.',
+  settling: 'We are asking what became of it.',
 };
 
 /** The state of a write, below its form: that it is being sent, or what became of it. */
@@ -130,7 +130,9 @@ function toNotice<Member extends Outcome>(
       return describeError(state.error, words);
     case 'unknown':
       if (state.result.kind === 'member') return describe(state.result.member);
-      return state.result.kind === 'lost' ? describeLost(words) : describeForgotten(words);
+      return state.result.kind === 'lost'
+        ? describeLost(words, state.mayAsk)
+        : describeForgotten(words);
     default:
       throw new Error(state satisfies never);
   }
