@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readLogLine } from '../../src/telemetry/log-line.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startHttpServer } from '../../testkit/http-server.ts';
 import { startProcess } from '../../testkit/process.ts';
@@ -64,8 +64,12 @@ test('the printed commands lose the response of a write and get its outcome', as
 test('the log of the demo image has the format of the log in production', async () => {
   const { lines, line } = await startDev({ NODE_ENV: 'production' });
   await line(/starting/);
-  const read = lines.map(readLogLine).filter((one) => one !== undefined);
-  expect(read.map(({ msg }) => msg)).toContain('starting');
+  const written: string[] = [];
+  const output = { write: (text: string) => void written.push(text), writeNow: () => undefined };
+  createLogger('info', output).info('starting');
+  const found = lines.find((text) => text.includes('starting')) ?? '{}';
+  const fieldsOf = (text: string) => Object.keys(JSON.parse(text));
+  expect(fieldsOf(found)).toEqual(expect.arrayContaining(fieldsOf(written.join(''))));
 });
 
 test('an occupied port is reported with the page that names its variable', async () => {
