@@ -1,8 +1,12 @@
 import { remove } from '../lib/remove.ts';
 import { disconnected } from './gate.ts';
 
-/** How long the pieces of an iteration of the event loop may take, in milliseconds: not long, as Node accepts one connection in each. */
-const ITERATION_MS = 2;
+/**
+ * How long the pieces of an iteration of the event loop may take, in milliseconds: as long as everything else took in the one
+ * before, clamped to 2 to 32 ms. It is not long, because Node accepts one connection in each iteration.
+ */
+const MIN_MS = 2;
+const MAX_MS = 32;
 
 /** A request, known by its caller and by when it arrived. */
 type Request = { readonly caller: string; readonly since: number };
@@ -24,8 +28,10 @@ export class Lane {
   /** The request of the piece that runs, and when the piece began. */
   #running: Request | undefined;
   #startedAt = 0;
-  /** How long the pieces of this iteration have taken. */
+  /** When the first piece of this iteration began, and how long its pieces have taken. */
+  #iterationAt = 0;
   #spentMs = 0;
+  #budgetMs = MIN_MS;
   #isCounting = false;
   /** For how many more iterations each caller rests. */
   readonly #resting = new Map<string, number>();
@@ -40,7 +46,7 @@ export class Lane {
     const running = this.#running;
     if (running) {
       const isPart = running.caller === caller && running.since === since;
-      if (isPart && this.#pieceMs < ITERATION_MS) return undefined;
+      if (isPart && this.#pieceMs < this.#budgetMs) return undefined;
     } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
       this.#begin({ caller, since });
       return undefined;
@@ -69,7 +75,7 @@ export class Lane {
   }
 
   #isFreeFor(caller: string): boolean {
-    return this.#spentMs < ITERATION_MS && !this.#resting.has(caller);
+    return this.#spentMs < this.#budgetMs && !this.#resting.has(caller);
   }
 
   get #pieceMs(): number {
@@ -92,9 +98,9 @@ export class Lane {
     if (!this.#running) return;
     const ms = this.#pieceMs;
     this.#spentMs += ms;
-    if (this.#spentMs >= ITERATION_MS) {
+    if (this.#spentMs >= this.#budgetMs) {
       // Another request passes through about eight iterations.
-      this.#resting.set(this.#running.caller, Math.min(Math.ceil(ms / ITERATION_MS), 8));
+      this.#resting.set(this.#running.caller, Math.min(Math.ceil(ms / MIN_MS), 8));
     }
     this.#running = undefined;
     this.#beginNext();
@@ -117,11 +123,14 @@ export class Lane {
   #countIterations(): void {
     if (this.#isCounting) return;
     this.#isCounting = true;
+    this.#iterationAt = performance.now();
     setImmediate(this.#nextIteration);
   }
 
   readonly #nextIteration = () => {
     this.#isCounting = false;
+    const otherMs = performance.now() - this.#iterationAt - this.#spentMs;
+    this.#budgetMs = Math.max(MIN_MS, Math.min(otherMs, MAX_MS));
     this.#spentMs = 0;
     for (const [caller, iterations] of this.#resting) {
       if (iterations > 1) this.#resting.set(caller, iterations - 1);

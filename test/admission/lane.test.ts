@@ -17,12 +17,16 @@ function work(ms: number): void {
   now += ms;
 }
 
-/** Runs work of different requests that takes so long, and returns in which iteration of the event loop each of it ran. */
-async function iterations(lane: Lane, works: Work[]): Promise<number[]> {
+/**
+ * Runs work of different requests that takes so long, and returns in which iteration of the event loop each of it ran. All else
+ * takes `otherMs` in each iteration.
+ */
+async function iterations(lane: Lane, works: Work[], otherMs = 0): Promise<number[]> {
   let iteration = 0;
   let isOver = false;
   const count = () => {
     iteration += 1;
+    work(otherMs);
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
@@ -42,6 +46,13 @@ test('short work of several requests shares an iteration, and long work does not
   expect(new Set(await iterations(new Lane(), short)).size).toBe(1);
   const long = Array.from({ length: 9 }, (): Work => ['a', 10]);
   expect(new Set(await iterations(new Lane(), long)).size).toBe(9);
+});
+
+test('work may take as long in an iteration as all else did in the one before', async () => {
+  const works = Array.from({ length: 24 }, (): Work => ['a', 1]);
+  const alone = new Set(await iterations(new Lane(), works));
+  const beside = new Set(await iterations(new Lane(), works, 10));
+  expect([alone.size, beside.size]).toEqual([12, 4]);
 });
 
 test('a caller rests after long work, for longer the longer it took', async () => {
