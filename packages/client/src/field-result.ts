@@ -88,14 +88,14 @@ export function readField<Data extends object, Name extends keyof Data & string>
   // Data inside an error has the same type as data of a result.
   if (member) return { kind: 'member', member };
   const errors: GraphqlError[] = responses
-    .flatMap((each) => [each.errors, each.graphQLErrors].flat())
+    .flatMap(({ errors, graphQLErrors }) => [errors, graphQLErrors].flat())
     .filter(isObject);
   const found = errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => !path);
   const error = toError(found ?? {});
-  if (error.code !== 'RESPONSE_LOST' && error.code !== 'OUTCOME_UNKNOWN')
-    return { kind: 'error', error };
-  const lost = error.code === 'RESPONSE_LOST' && (textOf(found?.extensions?.intent) ?? intent);
-  return lost ? { kind: 'lost', error, intent: lost } : { kind: 'unknown', error };
+  const isLost = error.code === 'RESPONSE_LOST';
+  const sent = textOf(found?.extensions?.intent) ?? intent;
+  if (isLost && sent) return { kind: 'lost', error, intent: sent };
+  return { kind: isLost || error.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'error', error };
 }
 
 /**

@@ -93,7 +93,7 @@ async function sendOrJoin(
   const isReused = known.request && known.request !== id;
   if (caller.rejection || isReused) {
     const reason = caller.rejection ?? 'INTENT_REUSED';
-    const isNothing = !known.isOpen && !(known.request && caller.rejection);
+    const isNothing = caller.rejection ? isUnsent(known) : !known.isOpen;
     return toResponse(isNothing ? errorBody(reason) : lostBody(intent, reason));
   }
   const { user } = caller;
@@ -109,11 +109,10 @@ async function sendOrJoin(
     ({ endedAt = startedAt, joinId: otherId }) =>
       joinId && otherId === joinId && startedAt - endedAt <= doubleClickMs,
   );
-  let sent = same;
-  if (sent) {
-    note(intent, { user, request: id, sentAs: sent.sentAs });
+  if (same) {
+    note(intent, { user, request: id, sentAs: same.sentAs });
     // A third click may follow.
-    sent.endedAt &&= performance.now();
+    same.endedAt &&= performance.now();
   } else {
     for (const other of others) {
       // After another write, the same write again is a new decision.
@@ -132,10 +131,9 @@ async function sendOrJoin(
     own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
       own.endedAt = performance.now();
     });
-    sent = own;
   }
   // If the first request was aborted, only one thing is known: the write may have been sent.
-  return (await responseTo(key)) ?? toResponse(lostBody(sent.sentAs));
+  return (await responseTo(key)) ?? toResponse(lostBody(recall(key).sentAs));
 }
 
 async function sendUntilKnown(
@@ -154,7 +152,6 @@ async function sendUntilKnown(
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
   const init = (ageMs?: number) =>
     withHeaders(request, { [KEY]: intent, 'idempotency-key-age': ageMs });
-  const mayRepeat = size <= LARGE_BODY;
   const [last, isOpen, patienceMs] = await attempt(
     intent,
     url,
@@ -162,7 +159,7 @@ async function sendUntilKnown(
     stop,
     { ...options, attemptMs },
     wasOpen,
-    mayRepeat,
+    size <= LARGE_BODY,
     caller,
   );
   throwIfAborted(signal);

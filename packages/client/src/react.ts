@@ -20,7 +20,7 @@ export function useWrite<
 ): Omit<Write<NonNullable<Data[Name]>, Variables>, 'getState' | 'subscribe'> & {
   readonly state: WriteState<NonNullable<Data[Name]>>;
 } {
-  const { field, name = field, url } = options;
+  const { field, name, url } = options;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a write belongs to what its intent is stored by.
   const { live, write } = useMemo(() => {
     const live = { current: options };

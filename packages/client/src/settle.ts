@@ -39,11 +39,10 @@ export async function settle<Data extends object = Record<string, unknown>>(
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
   const ask = (query: string) => {
-    const init = (ageMs?: number) => ({
-      ...withHeaders({ headers }, { 'content-type': 'application/json' }),
-      method: 'POST',
-      body: JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } }),
-    });
+    const init = (ageMs?: number) => {
+      const body = JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } });
+      return withHeaders({ method: 'POST', headers, body }, { 'content-type': 'application/json' });
+    };
     return attempt(sentAs, url, init, signal, options);
   };
   let [last] = await ask(settleDocument);

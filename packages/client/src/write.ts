@@ -145,7 +145,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   getOptions: () => WriteOptions<Name, Member, Variables>,
 ): Write<Member, Variables> {
   type Data = Record<Name, Member>;
-  type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
+  type Open = { intent?: Intent | undefined; user?: string | undefined };
   const { url, field, name, storage } = getOptions();
   const item = `ledger-gateway:write:${name ?? field} ${url}`;
   let kept: ReturnType<typeof keepIntents>;
@@ -202,11 +202,11 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     if (isLocked(onPage())) return;
     submittedAt = performance.now();
     forget();
-    const click = {};
-    open = click;
+    const sent: Open = {};
+    open = sent;
     set({ phase: 'sending' });
     const [variables, caller] = await Promise.all([source, getCaller()]).catch(() => []);
-    if (open !== click) return;
+    if (open !== sent) return;
     if (!caller) return set(idle);
     const { user, rejection } = caller;
     if (rejection) return set(toState(read(errorBody(rejection))));
@@ -218,8 +218,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     // The write is sent only for the user who clicked. Without a token or headers, that user is not known yet.
     note(intent, { variables: id, user: user || undefined });
     kept.set(intent, user);
-    const sent = { intent, user };
-    open = sent;
+    sent.intent = intent;
+    sent.user = user;
     let wasSent = false;
     const listener = ({ intent: sentAs, state: now }: Progress) => {
       if (open !== sent || state.phase !== 'sending' || recall(intent).sentAs !== sentAs) return;
