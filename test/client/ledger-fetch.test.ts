@@ -705,6 +705,28 @@ test('an intent that is sent again after the device has slept has an age, althou
   expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
 });
 
+test.each(['after', 'before'])(
+  'an intent that is settled first, and sent %s the answer, has an age, for it must not be executed any more',
+  async (time) => {
+    const { reply, release } = hold(notExecuted);
+    const settledError = fieldError('IDEMPOTENCY_KEY_SETTLED');
+    const { origin, kinds, requests } = await start([settledError], reply);
+    const intent = newIntent();
+    const settling = settle<Data>(intent, { url: origin });
+    await until(() => kinds().includes('settle'));
+    if (time === 'after') {
+      release();
+      await settling;
+    }
+    const result = save(origin, {}, withIntent(init(), intent));
+    await until(() => kinds().includes('mutation'));
+    release();
+    expect(await result).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+    expect(Number(requests.find(({ kind }) => kind === 'mutation')?.age)).toBeGreaterThan(0);
+    await settling;
+  },
+);
+
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
   const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
   const partial = json({

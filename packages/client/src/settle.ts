@@ -38,6 +38,8 @@ export async function settle<Data extends object = Record<string, unknown>>(
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
+  // From now on, a request with this key needs an age, also if it is the first one.
+  known.isOpen ||= !known.request;
   const ask = (query: string) => {
     const init = (ageMs?: number) => {
       const body = JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } });
