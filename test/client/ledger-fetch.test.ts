@@ -1025,6 +1025,20 @@ describe('readField', () => {
     expect(readField<{ other: object }, 'other'>({ error }, 'other')).toEqual(kept);
   });
 
+  test('has no outcome for a field that a settlement leaves out, and says whether it was executed only if that is certain', async () => {
+    const read = async (isComplete: boolean) => {
+      const writes = [{ responseName: 'other', outcome: { __typename: 'LedgerFailed' } }];
+      const { origin } = await start([], settled(writes, isComplete));
+      const intent = newIntent();
+      return readField(await settle<Data>(intent, { url: origin }), 'save', intent);
+    };
+    expect(await read(true)).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+    expect(await read(false)).toMatchObject({
+      kind: 'unknown',
+      error: { code: 'OUTCOME_UNKNOWN' },
+    });
+  });
+
   test('reads errors in which a router writes null for what it leaves out', () => {
     const read = (error: object) =>
       readField({ errors: [error] } as AnyResult<Data>, 'save', 'intent');

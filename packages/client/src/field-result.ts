@@ -100,14 +100,13 @@ export function readField<Data extends object, Name extends keyof Data & string>
 
 /**
  * Where a response may be: in the result itself, or in the error that a client throws (Apollo Client and urql, Relay,
- * graphql-request). The last item is for a field that none of them contains. If a settlement is complete, such a field was
- * not executed.
+ * graphql-request). The last two items are for a field that none of them contains: what a settlement says of such a field in its
+ * extensions, or that its outcome is not known yet.
  */
 function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
   const { source, response } = Object(result.error);
-  const { isComplete } = Object(result.extensions);
-  const missing = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST');
-  return [result, result.error, source, response, missing].filter(isObject);
+  const others = [result.extensions, errorBody('RESPONSE_LOST')];
+  return [result, result.error, source, response, ...others].filter(isObject);
 }
 
 function toError({ message, extensions }: GraphqlError): LedgerError {

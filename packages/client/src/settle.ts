@@ -64,6 +64,7 @@ function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
   const { isComplete, writes } = Object(body.data?.settleWrites);
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
   const outcomes = writes.map(({ responseName, outcome }) => [responseName, outcome]);
-  if (outcomes[0]) return { data: Object.fromEntries(outcomes), extensions: { isComplete } };
-  return errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
+  /** What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a failure. */
+  const ofOthers = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
+  return outcomes[0] ? { data: Object.fromEntries(outcomes), extensions: ofOthers } : ofOthers;
 }
