@@ -386,6 +386,23 @@ test('a listener that fails neither unlocks a lost write nor hides its state fro
   expect(kinds()).toEqual([]);
 });
 
+test('a client that drops the key of a write does not lead to the answer for a key that was not sent', async () => {
+  const { open, script, origin, keys, storage } = await start([cut], cut);
+  const ledgerFetch = createLedgerFetch({ ...soon, token: () => tokenOf('ada') });
+  const body = '{"query":"mutation { save }"}';
+  const write = open('ada', {
+    send: async () => (await ledgerFetch(origin, { method: 'POST', body })).json(),
+  });
+  expect(await write.click()).toMatchObject(lost);
+  // A reload asks about the same one.
+  const reloaded = open('ada', { storage: createStorage(new Map(storage.items)) });
+  script.settling = executed;
+  expect(await write.ask()).toMatchObject(done);
+  expect(await reloaded.ended()).toMatchObject(done);
+  expect(new Set(keys()).size).toBe(1);
+  expect(storage.items.size).toBe(0);
+});
+
 test('a client that fails after it has sent leaves the outcome open', async () => {
   const { open } = await start([], executed);
   const reports = collectReports();

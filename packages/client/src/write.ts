@@ -267,6 +267,13 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const { user } = said.error?.code === 'CANCELLED' ? of : await getCaller();
     // Otherwise, the outcome has been asked for meanwhile.
     if (open !== of || !isLocked(state)) return;
+    if (said.kind === 'lost') {
+      // If the client has not sent the header, the write has another key.
+      forget();
+      of.intent = said.intent;
+      open = of;
+      kept.set(said.intent, of.user);
+    }
     return user === of.user ? set(toState(said, wasAsked)) : ask();
   }
 
