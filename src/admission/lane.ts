@@ -2,16 +2,16 @@ import { remove } from '../lib/remove.ts';
 import { disconnected } from './gate.ts';
 
 /**
- * How long the pieces of an iteration of the event loop may take, in milliseconds: as long as everything else took in the one
- * before, clamped to 2 to 32 ms. It is not long, because Node accepts one connection in each iteration.
+ * How long the pieces of an iteration of the event loop may take, in milliseconds: as long as everything else took after
+ * the first piece of the iteration before, clamped to 2 to 32 ms. It is not long, because Node accepts one connection in each iteration.
  */
 const MIN_MS = 2;
 const MAX_MS = 32;
 
-/** A request, known by its caller and by when it arrived. */
-type Request = { readonly caller: string; readonly since: number };
+/** The request that a piece of work belongs to, known by its caller and by when it arrived. */
+type Owner = { readonly caller: string; readonly since: number };
 /** A piece of work that waits for its turn. */
-type Waiting = Request & { begin(): void };
+type Waiting = Owner & { begin(): void };
 
 /**
  * Shares out the time of the thread by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the
@@ -26,7 +26,7 @@ type Waiting = Request & { begin(): void };
  */
 export class Lane {
   /** The request of the piece that runs, and when the piece began. */
-  #running: Request | undefined;
+  #running: Owner | undefined;
   #startedAt = 0;
   /** When the first piece of this iteration began, and how long its pieces have taken. */
   #iterationAt = 0;
@@ -55,7 +55,7 @@ export class Lane {
     return this.#wait({ caller, since }, signal);
   }
 
-  #wait({ caller, since }: Request, signal: AbortSignal | undefined): Promise<void> {
+  #wait({ caller, since }: Owner, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const all = this.#waiting.get(caller) ?? [];
     this.#waiting.set(caller, all);
@@ -82,7 +82,7 @@ export class Lane {
     return performance.now() - this.#startedAt;
   }
 
-  #begin(request: Request): void {
+  #begin(request: Owner): void {
     this.#running = request;
     this.#startedAt = performance.now();
     this.#countIterations();

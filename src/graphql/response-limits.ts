@@ -9,7 +9,7 @@ import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
-/** How many different lists, by target and project, one request may read from the service. */
+/** How many different lists one request may read from the service. */
 export const MAX_LOOKUPS = 200;
 /** How many fields of list items and entities one response may have. Executing as many takes 100 ms. */
 const MAX_FIELDS = 500_000;
@@ -115,7 +115,7 @@ export class ResponseLimits implements Limits {
 
   /**
    * Counts the selected fields of all list items in a result, and reserves memory for the response to these fields and to the
-   * other texts. Resolves when the caller has CPU time to execute it. Throws `OPERATION_LIMIT_EXCEEDED` if the response
+   * other texts. Takes a turn first, and none after a wait for memory (docs/decisions/0025). Throws `OPERATION_LIMIT_EXCEEDED` if the response
    * would be too large, and `OVERLOADED` if there is no memory for it.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {

@@ -727,6 +727,21 @@ test.each(['after', 'before'])(
   },
 );
 
+test('a repeat after a settlement has an age, although nothing was executed before', async () => {
+  const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
+  const settledError = fieldError('IDEMPOTENCY_KEY_SETTLED');
+  const { origin, ages } = await start([busy, settledError], notExecuted);
+  const intent = newIntent();
+  let settling: Promise<unknown> | undefined;
+  const onProgress = () => {
+    settling ??= settle<Data>(intent, { url: origin });
+  };
+  const result = save(origin, { onProgress }, withIntent(init(), intent));
+  expect(await result).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+  await settling;
+  expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
+});
+
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
   const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
   const partial = json({

@@ -71,7 +71,8 @@ function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): (
 }
 
 /**
- * Sends a request until its response is final, or until no time is left to repeat it.
+ * Sends a request until its response is final, or until no time is left to repeat it. The parameters are no object, because
+ * the package exceeded its size limit with one.
  *
  * @param init returns the options of a request with this age of the intent
  * @param stop stops the attempts; the result is then what is known so far
@@ -96,14 +97,14 @@ export async function attempt(
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;
-  const { startedAt = now() } = recall(intent);
   let last = lost;
   let isUnclear = false;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
     const { rejection, token } = admission;
     if (rejection === 'CANCELLED') break;
-    // Obtaining the token may have taken long, or the app sends an earlier intent again.
+    // Obtaining the token may have taken long, the app sends an earlier intent again, or it was settled meanwhile.
+    const { startedAt = now() } = recall(intent);
     const isAged = isOpen || now() - startedAt > TRANSIT_MS;
     const ageMs = ageOf(intent, attemptMs);
     if (!rejection) {

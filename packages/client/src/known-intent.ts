@@ -21,7 +21,7 @@ export type KnownIntent = {
   response?: Promise<Response>;
   /** Stops the request that was sent last with it. */
   stop?: AbortSignal;
-  /** When this page first sent it, in the time of `now()`. */
+  /** When this page first sent it, in the time of `now()`. 0 once it was settled. */
   startedAt?: number | undefined;
   /** When sending ended, in the time of `performance.now()`. Undefined until then. */
   endedAt?: number | undefined;
@@ -67,7 +67,7 @@ export const newIntent = (): Intent => createIntent();
 
 /** Creates an intent. With a name, it may join another intent of this name, as the second click of a double click. */
 export function createIntent(name?: string): Intent {
-  // What another page has stored is older, and the first to be forgotten.
+  // What another page has stored is older than this intent.
   restore();
   // Some engines have no `crypto`. A key only has to differ from other keys of the same user.
   const numbers = new Uint32Array(4).map(() => 2 ** 32 * Math.random());

@@ -38,8 +38,6 @@ export async function settle<Data extends object = Record<string, unknown>>(
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
-  // From now on, a request with this key needs an age, also if it is the first one.
-  known.isOpen ||= !known.request;
   const ask = (query: string) => {
     const init = (ageMs?: number) => {
       const body = JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } });
@@ -47,6 +45,8 @@ export async function settle<Data extends object = Record<string, unknown>>(
     };
     return attempt(sentAs, url, init, signal, options);
   };
+  // From now on, each request with this key needs an age, also the first one.
+  known.startedAt = 0;
   let [last] = await ask(settleDocument);
   // A gateway or a manifest that is older than this package may lack a field of the document.
   if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) [last] = await ask(firstDocument);
@@ -64,7 +64,8 @@ function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
   const { isComplete, writes } = Object(body.data?.settleWrites);
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
   const outcomes = writes.map(({ responseName, outcome }) => [responseName, outcome]);
-  /** What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a failure. */
+  // What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a
+  // failure.
   const ofOthers = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
   return outcomes[0] ? { data: Object.fromEntries(outcomes), extensions: ofOthers } : ofOthers;
 }
