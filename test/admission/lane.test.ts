@@ -6,11 +6,13 @@ declare const native: typeof globalThis;
 
 type Work = [caller: string, ms?: number];
 
-/** The time in milliseconds. Only work takes time. */
+/** The time of both clocks in milliseconds. Only work takes time. */
 let now = 0;
 beforeEach(() => {
   now = 0;
   jest.spyOn(native.performance, 'now').mockImplementation(() => now);
+  const cpuTime = () => ({ user: now * 1000, system: 0 });
+  jest.spyOn(native.process, 'threadCpuUsage').mockImplementation(cpuTime);
 });
 
 function work(ms: number): void {
