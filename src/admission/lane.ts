@@ -2,8 +2,9 @@ import { remove } from '../lib/remove.ts';
 import { disconnected } from './gate.ts';
 
 /**
- * How much CPU time the pieces of an iteration of the event loop may take, in milliseconds: as much as everything else took after
- * the first piece of the iteration before, clamped to 2 to 32 ms. It is not long, because Node accepts one connection in each iteration.
+ * How much CPU time the pieces of an iteration of the event loop may take, in milliseconds: as much as everything else took in
+ * the iteration before, from its first piece on, clamped to 2 to 32 ms. The least is short, because Node accepts one connection
+ * in each iteration.
  */
 const MIN_MS = 2;
 const MAX_MS = 32;
@@ -14,10 +15,10 @@ type Owner = { readonly caller: string; readonly since: number };
 type Waiting = Owner & { begin(): void };
 
 /**
- * Shares out CPU time by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the
- * event loop continues, so a turn that is taken within a piece of the same request is part of it. A turn of another request is
- * not, even of the same caller: one response of the service may continue hundreds of requests. One piece runs at a time, and
- * its CPU time is measured. When the pieces of an iteration have used up its time, the other pieces wait for the next iteration,
+ * Shares out CPU time by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the event loop
+ * continues, so a turn that is taken within a piece of the same request is part of it. A turn of another request is not, even
+ * if it has the same caller: one response of the service may continue hundreds of requests. One piece runs at a time, and its
+ * CPU time is measured. When the pieces of an iteration have used up their time, the other pieces wait for the next iteration,
  * and the caller of the last piece rests for one to eight iterations, in proportion to how long that piece took. Callers take
  * turns. The oldest request of a caller goes first, because requests that all end late would all hold memory until then.
  *

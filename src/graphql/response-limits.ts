@@ -115,8 +115,8 @@ export class ResponseLimits implements Limits {
 
   /**
    * Counts the selected fields of all list items in a result, and reserves memory for the response to these fields and to the
-   * other texts. Takes a turn first, and none after a wait for memory (docs/decisions/0025). Throws `OPERATION_LIMIT_EXCEEDED` if the response
-   * would be too large, and `OVERLOADED` if there is no memory for it.
+   * other texts. Takes a turn first, and none after a wait for memory (docs/decisions/0025). Throws
+   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for it.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);

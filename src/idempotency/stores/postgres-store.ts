@@ -386,7 +386,8 @@ function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnava
   const reason = code === undefined ? undefined : reasons[code];
   const reply = `PostgreSQL reports the error ${code}`;
   // Only an error of the statement itself undoes it. A server that panics, for example because its disk is full, may have made
-  // the commit durable before. A server with other `lc_messages` translates the word. Each error then counts as unknown, which is safe.
+  // the commit durable before. With other `lc_messages`, the server translates the severity, and each error counts as unknown,
+  // which is safe.
   const isOfStatement = error instanceof pg.DatabaseError && error.severity === 'ERROR';
   const Failure = isOfStatement ? StoreUnavailable : Unknown;
   if (reason !== undefined) return new Failure(reason, `${reply}: ${reason}`);
