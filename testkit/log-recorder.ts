@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createLogger } from '../src/telemetry/log.ts';
 import { readLogLine } from '../src/telemetry/log-line.ts';
@@ -6,6 +7,19 @@ import { readLogLine } from '../src/telemetry/log-line.ts';
 export type LogLine = Record<string, unknown>;
 
 const otherLine = z.record(z.string(), z.unknown());
+
+/** The text of what is logged, as the gateway writes it. */
+export function textOfLog(write: (log: Logger) => void): string {
+  let text = '';
+  const output = {
+    write(line: string) {
+      text += line;
+    },
+    writeNow: () => undefined,
+  };
+  write(createLogger('info', output));
+  return text;
+}
 
 /** Collects the log lines of a gateway. */
 export function createLogRecorder() {

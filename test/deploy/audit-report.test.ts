@@ -3,10 +3,10 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../src/telemetry/log.ts';
 import { eventually } from '../../testkit/eventually.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
+import { textOfLog } from '../../testkit/log-recorder.ts';
 import { json, reply, success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
@@ -170,14 +170,7 @@ test.each([
 ])('an answer is incomplete if the log has the line "%s"', async (message, fault) => {
   const { path, send } = await startAudited();
   await send('ada', write);
-  let log = '';
-  const output = {
-    write(line: string) {
-      log += line;
-    },
-    writeNow: () => undefined,
-  };
-  createLogger('info', output).warn({ dropped: 7 }, message);
+  const log = textOfLog((logger) => logger.warn({ dropped: 7 }, message));
   const { rows, said, status } = reportOf([], `${readFileSync(path, 'utf8')}${log}`);
   expect(rows).toHaveLength(1);
   expect(said).toContain(fault);

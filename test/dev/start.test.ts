@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../src/telemetry/log.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startHttpServer } from '../../testkit/http-server.ts';
+import { textOfLog } from '../../testkit/log-recorder.ts';
 import { startProcess } from '../../testkit/process.ts';
 
 const ports = ['PORT', 'DEV_ISSUER_PORT', 'DEV_SERVICE_PORT', 'DEV_CUTTING_PROXY_PORT'];
@@ -64,12 +64,10 @@ test('the printed commands lose the response of a write and get its outcome', as
 test('the log of the demo image has the format of the log in production', async () => {
   const { lines, line } = await startDev({ NODE_ENV: 'production' });
   await line(/starting/);
-  const written: string[] = [];
-  const output = { write: (text: string) => void written.push(text), writeNow: () => undefined };
-  createLogger('info', output).info('starting');
+  const written = textOfLog((log) => log.info('starting'));
   const found = lines.find((text) => text.includes('starting')) ?? '{}';
   const fieldsOf = (text: string) => Object.keys(JSON.parse(text));
-  expect(fieldsOf(found)).toEqual(expect.arrayContaining(fieldsOf(written.join(''))));
+  expect(fieldsOf(found)).toEqual(expect.arrayContaining(fieldsOf(written)));
 });
 
 test('an occupied port is reported with the page that names its variable', async () => {

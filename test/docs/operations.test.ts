@@ -5,8 +5,8 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { currentState } from '../../src/request-state.ts';
-import { createLogger } from '../../src/telemetry/log.ts';
 import { read } from '../../testkit/graphql-operation.ts';
+import { textOfLog } from '../../testkit/log-recorder.ts';
 import { reply, success } from '../../testkit/service.ts';
 import { startStack } from '../support/stack.ts';
 import { anchorsOf } from './anchors.ts';
@@ -263,12 +263,12 @@ function messagesOf(path: string): string[] {
 const releasedFields = ['level', 'time', 'traceId', 'msg'];
 
 test('the pages name the fields that every line has, and the changelog those that are new', () => {
-  const lines: string[] = [];
-  const output = { write: (line: string) => void lines.push(line), writeNow: () => undefined };
   const state = { requestId: '1', traceId: 'a', spanId: 'b', errorCodes: [], fields: new Map() };
-  currentState.run({ ...state, writes: [] }, () => createLogger('info', output).warn('said'));
+  const said = textOfLog((log) =>
+    currentState.run({ ...state, writes: [] }, () => log.warn('said')),
+  );
   const table = section(text('reference/log-lines.md'), 'Format');
-  const line: Record<string, unknown> = JSON.parse(lines.join(''));
+  const line: Record<string, unknown> = JSON.parse(said);
   const fields = Object.keys(line);
   expect(fields.length).toBeGreaterThan(4);
   expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);

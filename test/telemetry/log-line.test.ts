@@ -1,14 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../src/telemetry/log.ts';
 import { readLogLine } from '../../src/telemetry/log-line.ts';
+import { textOfLog } from '../../testkit/log-recorder.ts';
 
 /** A line as the gateway writes it. */
-function written(): string {
-  const lines: string[] = [];
-  const output = { write: (line: string) => void lines.push(line), writeNow: () => undefined };
-  createLogger('info', output).warn({ requestId: 'request-1', ms: 2 }, 'call');
-  return lines.join('');
-}
+const written = () => textOfLog((log) => log.warn({ requestId: 'request-1', ms: 2 }, 'call'));
 
 test.each([
   ['this version', written()],
