@@ -139,6 +139,7 @@ const reasons: Record<string, UnavailableReason> = {
   // Another process creates the table at the same time.
   '23505': 'loading',
   '42710': 'loading',
+  '42P07': 'loading',
   '25006': 'read_only',
   '28000': 'unauthorized',
   '28P01': 'unauthorized',

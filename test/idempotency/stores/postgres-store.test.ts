@@ -16,6 +16,9 @@ import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
 
 const aged = { ageMs: 60_000 };
 
+const createTable = `CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL,
+  caller text, text text NOT NULL, expires_at timestamptz NOT NULL)`;
+
 const open = (url: string, maxBytes = Infinity, quarantineMs = 60_000) =>
   claimsOnServer(new PostgresStore({ url, maxBytes }), quarantineMs);
 
@@ -240,15 +243,32 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose table another gateway creates at the same moment is used', async () => {
-    const creating = `DROP TABLE IF EXISTS ledger_gateway_record;
-      CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL, caller text,
-        text text NOT NULL, expires_at timestamptz NOT NULL);
-      SELECT pg_sleep(0.3)`;
+    const creating = `DROP TABLE IF EXISTS ledger_gateway_record; ${createTable}; SELECT pg_sleep(0.3)`;
     const { ended } = await startSleeping(server, creating);
     const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
     closeAfterTest(() => store.close());
     expect(await store.read('key')).toMatchObject({ entry: null });
     await ended;
+  });
+
+  test('that reports that another gateway has just created the table uses it', async () => {
+    // The table appears after the server has looked for it, and before it creates it.
+    await server.query(`CREATE FUNCTION appears() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF current_setting('application_name') = 'ledger-gateway' THEN
+          PERFORM pg_sleep(0.5);
+          RAISE EXCEPTION USING ERRCODE = 'duplicate_table';
+        END IF;
+      END $$;
+      DROP TABLE IF EXISTS ledger_gateway_record;
+      CREATE EVENT TRIGGER appears ON ddl_command_start EXECUTE FUNCTION appears()`);
+    const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    const reading = store.read('key');
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await eventually(async () => expect(await server.query(sleeping)).not.toHaveLength(0));
+    await server.query(createTable);
+    expect(await reading).toMatchObject({ entry: null });
+    await server.query('DROP EVENT TRIGGER appears; DROP FUNCTION appears');
   });
 
   test('that does not permit to create the table asks for it', async () => {
