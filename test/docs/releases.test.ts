@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { buildSchema, findBreakingChanges, parse, validate } from 'graphql';
 import { z } from 'zod';
+import { logMessages, requiredByAction } from '../../deploy/promises.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 
 /*
@@ -42,6 +43,27 @@ test.each(last)('the schema of %s has only grown', (_, folder) => {
 test.each(released)('the document with which %s settles a key is valid', (name) => {
   const document = parse(read(join(fixtures, name, 'settle-document.graphql')));
   expect(validate(schema, document)).toEqual([]);
+});
+
+const promised = z.object({
+  requiredByAction: z.record(z.string(), z.array(z.string())),
+  logMessages: z.array(z.string()).min(20),
+});
+const promisesOf = (folder: string) =>
+  promised.parse(JSON.parse(read(join(folder, 'promises.json'))));
+
+test.each(last)('no workflow action requires more than in %s', (_, folder) => {
+  const before = Object.entries(promisesOf(folder).requiredByAction);
+  const now = requiredByAction();
+  expect(before).not.toEqual([]);
+  const isNew = (action: string, known: string[]) =>
+    now[action]?.some((name) => !known.includes(name));
+  expect(before.filter(([action, known]) => isNew(action, known))).toEqual([]);
+});
+
+test.each(last)('the log has all messages of %s', (_, folder) => {
+  const now = logMessages();
+  expect(promisesOf(folder).logMessages.filter((message) => !now.includes(message))).toEqual([]);
 });
 
 test.each(last)('apps that use the client package of %s compile', async (_, folder) => {
