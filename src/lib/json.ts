@@ -20,7 +20,7 @@ export class JsonLimitExceeded extends Error {
 }
 
 /** The name of the only property of the object that stands for a long number. It is random, so that no text can forge it. */
-const NUMBER = crypto.randomUUID();
+const NUMBER = crypto.randomUUID().slice(19);
 
 /**
  * How many characters all long numbers of a text may have together. A number with fewer than 20 characters counts as 20,
@@ -49,8 +49,10 @@ const integer = /^-?\d+$/;
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
   // The text up to `copied`, with objects in place of long numbers. A reviver would be called for every value, which takes
-  // several times as long as parsing.
+  // several times as long as parsing. The parts are joined often, because V8 does not copy a text that is added to another
+  // one until the whole text is read, and would have to keep each of them until then.
   let [marked, copied, longCharacters] = ['', 0, 0];
+  const parts: string[] = [];
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char <= ' ') continue;
@@ -75,8 +77,9 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
         const kept = textToKeep(text.slice(at, end), keepsDigits);
         if (isLong || kept) longCharacters += Math.max(end - at, 20);
         if (kept) {
-          marked += `${text.slice(copied, at)}{"${NUMBER}":"${kept}"}`;
+          parts.push(text.slice(copied, at), '{"', NUMBER, '":"', kept, '"}');
           copied = end;
+          if (parts.length > 5000) marked += parts.splice(0).join('');
         }
       }
       at = end - 1;
@@ -88,7 +91,7 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
       throw new JsonLimitExceeded('values');
     }
   }
-  return JSON.parse(copied === 0 ? text : marked + text.slice(copied));
+  return JSON.parse(copied === 0 ? text : marked + parts.join('') + text.slice(copied));
 }
 
 /** The text of a number that `parseJson` kept as an object. Undefined for all other values. */

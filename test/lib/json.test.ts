@@ -90,6 +90,11 @@ test('parses megabytes of small values next to a large integer', () => {
   expect(Object.values(Object(parseExactly(text)))[0]).toHaveLength(2_000_001);
 });
 
+test('keeps every long number of a list', () => {
+  const numbers = Array.from({ length: 3000 }, (_, n) => `9007199254740993${n}`);
+  expect(Object.values(Object(parseExactly(`[${numbers}]`))).map(longNumber)).toEqual(numbers);
+});
+
 test('rejects more than 300,000 long numbers', () => {
   expect(parseExactly(`[1${',1e-100'.repeat(300_000)}]`)).toHaveLength(300_001);
   const parse = () => parseExactly(`[1${',1e-100'.repeat(300_001)}]`);
