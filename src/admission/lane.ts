@@ -19,8 +19,8 @@ type Waiting = Owner & { begin(): void };
  * continues, so a turn that is taken within a piece of the same request is part of it. A turn of another request is not, even
  * if it has the same caller: one response of the service may continue hundreds of requests. One piece runs at a time, and its
  * CPU time is measured. When the pieces of an iteration have used up their time, the other pieces wait for the next iteration,
- * and the caller of the last piece rests for one to eight iterations, in proportion to how long that piece took. Callers take
- * turns. The oldest request of a caller goes first, because requests that all end late would all hold memory until then.
+ * and the caller of the last piece rests: for one iteration for each millisecond that this piece took. Callers take turns. The
+ * oldest request of a caller goes first, because requests that all end late would all hold memory until then.
  *
  * Without turns, or without rests, others are not served during 320 requests with 4,990 invalid references each, or during
  * 320 queries of 199 lists each (docs/decisions/0025).
@@ -103,8 +103,7 @@ export class Lane {
     const ms = this.#pieceMs;
     this.#spentMs += ms;
     if (this.#spentMs >= this.#budgetMs) {
-      // Another request passes through about eight iterations.
-      this.#resting.set(this.#running.caller, Math.min(Math.ceil(ms / MIN_MS), 8));
+      this.#resting.set(this.#running.caller, Math.ceil(ms));
     }
     this.#running = undefined;
     this.#beginNext();

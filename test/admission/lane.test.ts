@@ -57,15 +57,15 @@ test('work may take as long in an iteration as all else did in the one before', 
   expect([alone.size, beside.size]).toEqual([12, 4]);
 });
 
-test('a caller rests after long work, for longer the longer it took', async () => {
+test('a caller rests after long work, an iteration for each millisecond', async () => {
   const [, first = 0, , second = 0] = await iterations(new Lane(), [
     ['a', 5],
     ['a', 60],
     ['b', 1],
     ['a', 1],
   ]);
-  expect(first).toBeGreaterThanOrEqual(3);
-  expect(second - first).toBeGreaterThanOrEqual(7);
+  expect(first).toBeGreaterThanOrEqual(5);
+  expect(second - first).toBeGreaterThanOrEqual(60);
 });
 
 test('work of another caller does not wait behind that of one', async () => {
