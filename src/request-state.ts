@@ -3,7 +3,7 @@ import type { Rejection } from './errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, and its result for the log and the metrics. */
 export type FieldResult = {
-  operation: string;
+  field: string;
   /** The name of a union member, or the code of an error. */
   result: string;
   /** Why an outcome is unknown. */
@@ -43,7 +43,7 @@ export function resultOf(errorCodes: string[]): string {
  * only an error with a `requestId` for this proof, so such an error has none (docs/reference/errors.md).
  */
 export function hasMutated({ fields }: Pick<RequestState, 'fields'>): boolean {
-  return fields.values().some(({ operation }) => operation.startsWith('Mutation.'));
+  return fields.values().some(({ field }) => field.startsWith('Mutation.'));
 }
 
 /** The trace of a log line, with the names of OpenTelemetry. `traceId` is their name in version 1, and stays until 3.0. */

@@ -133,12 +133,12 @@ async function run(
 function report(state: RequestState, observe: FieldObserver, span: Span): void {
   const [failure] = state.errorCodes;
   if (failure !== undefined) fail(span, failure);
-  for (const field of state.fields.values()) {
-    const { operation, result, code } = field;
-    observe(field);
+  for (const one of state.fields.values()) {
+    const { field, result, code } = one;
+    observe(one);
     // `settleWrites` is no write: it sends nothing, and the client may ask again.
-    const isWrite = operation.startsWith('Mutation.') && operation !== 'Mutation.settleWrites';
-    const words = [operation, result, ...(code === undefined ? [] : [code])];
+    const isWrite = field.startsWith('Mutation.') && field !== 'Mutation.settleWrites';
+    const words = [field, result, ...(code === undefined ? [] : [code])];
     if (isWrite) state.writes.push(words.join(' '));
   }
 }

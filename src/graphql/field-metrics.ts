@@ -12,5 +12,5 @@ export function createFieldObserver(metrics: Metrics): FieldObserver {
     fields.inc({ operation, outcome: 'INTERNAL_SERVER_ERROR' }, 0);
     if (effect === 'write') fields.inc({ operation, outcome: 'LedgerOutcomeUnknown' }, 0);
   }
-  return ({ operation, result }) => fields.inc({ operation, outcome: result });
+  return ({ field, result }) => fields.inc({ operation: field, outcome: result });
 }

@@ -62,7 +62,7 @@ function observed(field: string, resolve: Resolver, check: (args: object) => voi
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const note = (result: string, code?: string) => {
-        context.state.fields.set(info.path.key, { operation: field, result, code });
+        context.state.fields.set(info.path.key, { field, result, code });
         span.setAttribute('ledger.outcome', result);
         if (result === 'LedgerOutcomeUnknown') fail(span, result);
       };

@@ -42,11 +42,11 @@ export function registerHttpMetrics(
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
       const timed = new Map<string, FieldResult>();
-      for (const field of fields.values()) timed.set(`${field.operation} ${field.result}`, field);
+      for (const one of fields.values()) timed.set(`${one.field} ${one.result}`, one);
       const [result = 'ok'] = errorCodes;
-      if (timed.size === 0) timed.set('', { operation: 'none', result });
-      for (const { operation, result } of timed.values()) {
-        durations.observe({ operation, outcome: result }, seconds);
+      if (timed.size === 0) timed.set('', { field: 'none', result });
+      for (const { field, result } of timed.values()) {
+        durations.observe({ operation: field, outcome: result }, seconds);
       }
     },
     shed: () => shed.inc(),
