@@ -1,4 +1,4 @@
-import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
+import { type KnownOutcome, knownOutcome } from '../idempotency/recorded-outcome.ts';
 import { remove } from '../lib/remove.ts';
 import { enumValueOf, fieldOf } from '../operation-names.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -58,9 +58,8 @@ export class Audit {
     if (result instanceof OutcomeUnknown) {
       return { outcome: 'LedgerOutcomeUnknown', code: result.code };
     }
-    // The type does not know that operation and response belong together.
-    const known = { operation, response: result } as KnownOutcome;
-    return { outcome: this.#options.memberOf(known).__typename };
+    const { __typename } = this.#options.memberOf(knownOutcome(operation, result));
+    return { outcome: __typename };
   }
 
   /** Records that the outcome of the writes in flight is unknown, before an exit that does not wait for them. */

@@ -11,7 +11,7 @@ import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
-import { type KnownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
+import { knownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** The parts that writes with a key and settling use. */
@@ -154,15 +154,13 @@ export class IdempotentCalls implements Calls {
       remove(openWrites.writes, open);
       throw error;
     });
-    // TypeScript cannot see that the operation and the response belong together.
-    const known = (response: unknown) => ({ operation, response }) as KnownOutcome;
     const isUnknown = response instanceof OutcomeUnknown;
     // Only the first client gets long texts and lists. Repeats get the short form, from `openWrites` and from the store.
-    const kept = isUnknown ? response : known(shortForm(response));
+    const kept = isUnknown ? response : knownOutcome(operation, shortForm(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));
     await openWrites.update(claim.caller, record, open);
-    return isUnknown ? response : known(response);
+    return isUnknown ? response : knownOutcome(operation, response);
   }
 
   async #release(claim: Claim): Promise<void> {

@@ -11,6 +11,10 @@ export type KnownOutcome = {
 
 export type Outcome = KnownOutcome | OutcomeUnknown;
 
+/** An outcome from the response to an operation. The types cannot say that the two belong together. */
+export const knownOutcome = (operation: WriteName, response: unknown) =>
+  ({ operation, response }) as KnownOutcome;
+
 export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
 
@@ -32,6 +36,5 @@ export function readOutcome(
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
   const { operation, response } = data;
-  const isKnown = operations[operation].isRecorded(response);
-  return isKnown ? ({ operation, response } as KnownOutcome) : null;
+  return operations[operation].isRecorded(response) ? knownOutcome(operation, response) : null;
 }
