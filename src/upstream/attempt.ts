@@ -18,7 +18,7 @@ import {
 } from './operations.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
-import { Exchange, type ResponseLimits } from './transport/send-once.ts';
+import { type BodyLimits, Exchange } from './transport/send-once.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
 
@@ -67,7 +67,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
       const reservation = memory.open(scope.caller.admissionKey);
       // A response of ordinary length to a write is received even without memory, because its outcome must reach the client.
       let received = 0;
-      const limits: ResponseLimits = {
+      const limits: BodyLimits = {
         signal,
         maxBytes: dependencies.maxResponseBytes,
         tryReserve(bytes) {

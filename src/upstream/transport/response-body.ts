@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import { createUnzip, unzipSync } from 'node:zlib';
 import { invalidResponse, noRoom, UpstreamError } from '../upstream-error.ts';
-import type { RawResponse, ResponseLimits } from './send-once.ts';
+import type { BodyLimits, RawResponse } from './send-once.ts';
 import { faultOf, tooLarge } from './transport-error.ts';
 
 /** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
@@ -12,7 +12,7 @@ const CHUNK_BYTES = 65_536;
 /** The decompressed body of a response, or a promise of it if it may be large. Throws an UpstreamError. */
 export function responseBody(
   { headers, rawBody }: Pick<RawResponse, 'headers' | 'rawBody'>,
-  limits: ResponseLimits,
+  limits: BodyLimits,
 ): Uint8Array | Promise<Uint8Array> {
   // Two such headers are an array.
   const encoding = String(headers['content-encoding'] ?? '')
@@ -39,7 +39,7 @@ function decompressSmall(rawBody: Uint8Array, maxBytes: number): Uint8Array | nu
 
 async function decompress(
   rawBody: Uint8Array,
-  { signal, maxBytes, tryReserve }: ResponseLimits,
+  { signal, maxBytes, tryReserve }: BodyLimits,
 ): Promise<Uint8Array> {
   const decompressor = addAbortSignal(signal, createUnzip({ chunkSize: CHUNK_BYTES }));
   decompressor.end(rawBody);

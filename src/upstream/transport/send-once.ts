@@ -26,8 +26,8 @@ const DISCARD_BYTES = 65_536;
 /** How many bytes of a response are received without waiting for memory. A reset of the connection would lose unread bytes. */
 const AT_ONCE = 65_536;
 
-/** Limits of a response while it arrives and while it is decompressed. */
-export type ResponseLimits = {
+/** Limits of the body of a response while it arrives and while it is decompressed. */
+export type BodyLimits = {
   /** Ends the exchange. */
   signal: AbortSignal;
   /** The longest body. */
@@ -36,7 +36,7 @@ export type ResponseLimits = {
   tryReserve(bytes: number): boolean;
 };
 
-type Limits = ResponseLimits & {
+type Limits = BodyLimits & {
   /** Called right before the request is sent. Throws an UpstreamError if it may not be sent any more. */
   mayStart?: (() => void) | undefined;
   /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
