@@ -2,14 +2,14 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { invalidReference, type Reference } from '../resolvers/entity.ts';
 import { entities } from '../resolvers/index.ts';
-import type { Context } from './context.ts';
+import type { RequestContext } from './request-context.ts';
 
 /**
  * Resolves references of other subgraphs to the entities of `resolvers/index.ts`. A reference that the service does not list
  * is null. All references are checked before one is resolved. The resolver of `@apollo/subgraph` would resolve all of them
  * without yielding to the event loop.
  */
-export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
+export const resolveEntities: GraphQLFieldResolver<unknown, RequestContext> = async (
   _,
   args,
   context,

@@ -19,11 +19,11 @@ import type { RequestState } from '../request-state.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { findCompiled } from './compiled-query.ts';
-import type { Context } from './context.ts';
 import type { GraphqlDocument } from './document.ts';
 import type { FormatError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput, checkResponseName } from './input-checks.ts';
+import type { RequestContext } from './request-context.ts';
 import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 import { schema } from './schema.ts';
 
@@ -34,10 +34,10 @@ import { schema } from './schema.ts';
 export function createExecution(
   formatError: FormatError,
   observe: FieldObserver,
-): ApolloServerPlugin<Context> {
+): ApolloServerPlugin<RequestContext> {
   const format = (error: GraphQLError | GatewayError) =>
     formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
-  const listener: GraphQLRequestListener<Context> = {
+  const listener: GraphQLRequestListener<RequestContext> = {
     async responseForOperation({ operation, request, contextValue, response: { http } }) {
       const { document, state } = contextValue;
       // Apollo would execute a document that is not checked.
@@ -100,7 +100,7 @@ async function run(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   { variables = {}, operationName }: GraphQLRequest,
-  contextValue: Context,
+  contextValue: RequestContext,
   /** Undefined if the request has no token. Compiling is expensive, so such a request is not compiled. */
   limits: ResponseLimits | undefined,
 ): Promise<ExecutionResult> {

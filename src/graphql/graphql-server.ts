@@ -7,11 +7,11 @@ import {
 import type { Logger } from 'pino';
 import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
-import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { type DocumentOptions, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
+import { type ContextDependencies, createContext, type RequestContext } from './request-context.ts';
 import { schema } from './schema.ts';
 import type { Manifest } from './trusted-documents.ts';
 
@@ -41,7 +41,7 @@ export async function startGraphql(options: GraphqlOptions) {
   const documents = new Documents({ ...rules, log });
   if (trustedDocuments) await documents.trust(trustedDocuments);
   const formatError = createErrorFormatter(log);
-  const apollo = new ApolloServer<Context>({
+  const apollo = new ApolloServer<RequestContext>({
     schema,
     introspection: true, // `documents` rejects it if it is off.
     documentStore: documents,

@@ -11,10 +11,10 @@ import { argumentChecks, resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { codeOf } from '../upstream/upstream-error.ts';
 import { argumentCheckOf } from './argument-checks.ts';
-import type { Context } from './context.ts';
 import { resolveEntities } from './entities.ts';
+import type { RequestContext } from './request-context.ts';
 
-type Resolver = GraphQLFieldResolver<unknown, Context>;
+type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
 
 /** The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers. */
 export const schema = createSchema();
@@ -46,7 +46,7 @@ type Member = { __typename?: string; code?: string };
 async function limited(
   result: unknown,
   isWrite: boolean,
-  context: Context,
+  context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<unknown> {
   const member: Member = Object(result);

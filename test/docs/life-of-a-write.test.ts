@@ -40,7 +40,7 @@ test.each(rows)('$path declares $name', ({ path, name }) => {
 const connections = [
   'packages/client/src/index.ts',
   'src/gateway.ts',
-  'src/graphql/context.ts',
+  'src/graphql/request-context.ts',
   'src/idempotency/idempotency.ts',
   'src/resolvers/index.ts',
 ];

@@ -7,10 +7,10 @@ import { pino } from 'pino';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compiled-query.ts';
-import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
 import { createErrorFormatter } from '../../src/graphql/error-format.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
+import { createContext, type RequestContext } from '../../src/graphql/request-context.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { currentState, type RequestState } from '../../src/request-state.ts';
@@ -58,21 +58,21 @@ const service: Calls = {
 const logger = pino({ enabled: false });
 const formatError = createErrorFormatter(logger);
 const base = { schema, formatError, logger };
-const apollo = new ApolloServer<Context>({
+const apollo = new ApolloServer<RequestContext>({
   ...base,
   plugins: [createExecution(formatError, () => {})],
   documentStore: null,
   dangerouslyDisableValidation: true,
 });
 /** The reference. */
-const apolloAlone = new ApolloServer<Context>({
+const apolloAlone = new ApolloServer<RequestContext>({
   ...base,
   validationOptions: { maxErrors: 9 },
   plugins: [{ requestDidStart: async () => ({ didEncounterErrors: setHead }) }],
 });
 
 /** Sets the status and headers that errors of the gateway ask for, which Apollo does not know. */
-async function setHead({ errors, response: { http } }: GraphQLRequestContext<Context>) {
+async function setHead({ errors, response: { http } }: GraphQLRequestContext<RequestContext>) {
   for (const error of errors ?? []) {
     const cause = unwrapResolverError(error);
     if (!(cause instanceof GatewayError) || !cause.http) continue;
@@ -109,7 +109,7 @@ const newState = (): RequestState => ({
 
 /** A whole response, with its status and headers, and the calls made for it. */
 async function execute(
-  server: ApolloServer<Context>,
+  server: ApolloServer<RequestContext>,
   documents: Documents,
   request: Request,
 ): Promise<Response> {
@@ -141,7 +141,7 @@ async function execute(
 
 test('Apollo Server gets the parsed documents, and parses none itself', async () => {
   const documents = newDocuments();
-  const server = new ApolloServer<Context>({
+  const server = new ApolloServer<RequestContext>({
     ...base,
     plugins: [createExecution(formatError, () => {})],
     documentStore: documents,

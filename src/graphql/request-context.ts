@@ -2,7 +2,7 @@ import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
-import type { Context as ResolverContext } from '../resolvers/context.ts';
+import type { Context } from '../resolvers/context.ts';
 import { createLoaders, type Loaders } from '../resolvers/loaders.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
@@ -10,9 +10,9 @@ import type { GraphqlDocument } from './document.ts';
 import { ResponseLimits } from './response-limits.ts';
 
 /** The context of a request, for its resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
-export type Context = ReturnType<typeof createContext>;
+export type RequestContext = ReturnType<typeof createContext>;
 
-export type ContextDependencies = Pick<ResolverContext, 'csvOptionParam' | 'workflowActions'> & {
+export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {
   calls: Calls;
   settle: Settle;
   maxResponseBytes: number;
