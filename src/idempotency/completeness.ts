@@ -9,7 +9,7 @@ import {
   type StoreLog,
   type SwapResult,
 } from './store.ts';
-import type { StoreWatch } from './stores/store-watch.ts';
+import type { StoreWatch } from './store-watch.ts';
 
 /**
  * How long a request may be on its way to the gateway. An intent may be older than the age in its request by this time.

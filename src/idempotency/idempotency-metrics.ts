@@ -7,7 +7,7 @@ import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
-import type { StoreWatch } from './stores/store-watch.ts';
+import type { StoreWatch } from './store-watch.ts';
 
 /** The results of writes with an idempotency key, as labels of a metric. */
 const idempotencyResults = [

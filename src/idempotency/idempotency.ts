@@ -6,8 +6,8 @@ import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle } from './settle.ts';
+import { createStoreWatch } from './store-watch.ts';
 import { createStore } from './stores/create-store.ts';
-import { createStoreWatch } from './stores/store-watch.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
   settings: Pick<IdempotencyParts, 'isRequired'> & {

@@ -11,7 +11,7 @@ import {
   ReplyLost,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
+import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn } from '../../testkit/claims.ts';

@@ -6,7 +6,7 @@ import { type IdempotencyParts, IdempotentCalls } from '../../src/idempotency/id
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import { StoreUnavailable } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
+import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';

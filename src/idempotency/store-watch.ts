@@ -1,5 +1,5 @@
-import { createLineLimit } from '../../telemetry/line-limit.ts';
-import { type StoreLog, StoreUnavailable } from '../store.ts';
+import { createLineLimit } from '../telemetry/line-limit.ts';
+import { type StoreLog, StoreUnavailable } from './store.ts';
 
 /** Not failures of the store: limits of one caller, startup and shutdown, and a loss or a new store, which have their own lines. */
 const harmless: Record<string, string> = {
