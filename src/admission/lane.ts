@@ -2,52 +2,52 @@ import { remove } from '../lib/remove.ts';
 import { disconnected } from './gate.ts';
 
 /**
- * How much CPU time the pieces of an iteration of the event loop may take, in milliseconds: as much as everything else took in
- * the iteration before, from its first piece on, clamped to 2 to 32 ms. The least is short, because Node accepts one connection
+ * How much CPU time the turns of an iteration of the event loop may take, in milliseconds: as much as everything else took in
+ * the iteration before, from its first turn on, clamped to 2 to 32 ms. The least is short, because Node accepts one connection
  * in each iteration.
  */
 const MIN_MS = 2;
 const MAX_MS = 32;
 
-/** The request that a piece of work belongs to, known by its caller and by when it arrived. */
+/** The request that a turn belongs to, known by its caller and by when it arrived. */
 type Owner = { readonly caller: string; readonly since: number };
-/** A piece of work that waits for its turn. */
+/** Work that waits for its turn. */
 type Waiting = Owner & { begin(): void };
 
 /**
- * Shares out CPU time by caller. Work on requests runs in pieces. A piece begins with a turn and lasts until the event loop
- * continues, so a turn that is taken within a piece of the same request is part of it. A turn of another request is not, even
- * if it has the same caller: one response of the service may continue hundreds of requests. One piece runs at a time, and its
- * CPU time is measured. When the pieces of an iteration have used up their time, the other pieces wait for the next iteration,
- * and the caller of the last piece rests: for one iteration for each millisecond that this piece took. Callers take turns. The
- * oldest request of a caller goes first, because requests that all end late would all hold memory until then.
+ * Shares out CPU time by caller. Work on requests runs in turns. A turn lasts until the event loop continues, and work that the
+ * same request begins meanwhile is part of it, as long as the time of the iteration is not used up. Work of another request is
+ * not part of it, even if it has the same caller: one response of the service may continue hundreds of requests. There is one
+ * turn at a time, and its CPU time is measured. When the turns of an iteration have used up its time, the others wait for the
+ * next iteration, and the caller of the last turn rests: for one iteration for each millisecond that this turn took. Callers
+ * take turns. The oldest request of a caller goes first, because requests that all end late would all hold memory until then.
  *
  * Without turns, or without rests, others are not served during 320 requests with 4,990 invalid references each, or during
  * 320 queries of 199 lists each (docs/decisions/0025).
  */
 export class Lane {
-  /** The request of the piece that runs, and when the piece began. */
+  /** The request that has its turn, and when the turn began. */
   #running: Owner | undefined;
   #startedAt = 0;
-  /** The CPU time of the pieces of this iteration, and that of the thread when the first of them began. */
+  /** The CPU time of the turns of this iteration, and that of the thread when the first of them began. */
   #spentMs = 0;
   #cpuMs = 0;
   #budgetMs = MIN_MS;
   #isCounting = false;
   /** For how many more iterations each caller rests. */
   readonly #resting = new Map<string, number>();
-  /** The pieces that wait, by caller, the oldest request first. The first caller is next. */
+  /** The work that waits, by caller, the oldest request first. The first caller is next. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   /**
-   * Returns undefined if work of a caller may run now, as a new piece or as part of the current piece. Otherwise returns a
-   * promise that resolves at the turn of the work, and rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
+   * Returns undefined if work of a request may run now, in a new turn or as part of the current one. Otherwise returns a
+   * promise that resolves when its turn begins, and rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
   take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
     const running = this.#running;
     if (running) {
       const isPart = running.caller === caller && running.since === since;
-      if (isPart && this.#pieceMs < this.#budgetMs) return undefined;
+      if (isPart && this.#turnMs < this.#budgetMs) return undefined;
     } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
       this.#begin({ caller, since });
       return undefined;
@@ -79,28 +79,28 @@ export class Lane {
     return this.#spentMs < this.#budgetMs && !this.#resting.has(caller);
   }
 
-  /** The CPU time of the piece so far. Below a millisecond its wall time, which is read in a fifth of the time. */
-  get #pieceMs(): number {
+  /** The CPU time of the turn so far. Below a millisecond its wall time, which is read in a fifth of the time. */
+  get #turnMs(): number {
     const wallMs = performance.now() - this.#startedAt;
     if (wallMs < 1) return wallMs;
     return Math.min(wallMs, cpuMsOfThread() - this.#cpuMs - this.#spentMs);
   }
 
-  #begin(request: Owner): void {
-    this.#running = request;
+  #begin(owner: Owner): void {
+    this.#running = owner;
     this.#startedAt = performance.now();
     this.#countIterations();
     queueMicrotask(this.#afterMicrotasks);
   }
 
-  // A piece has four steps: the work, its microtasks, a batch of DataLoader, which runs in nextTick, and its microtasks.
+  // A turn has four steps: the work, its microtasks, a batch of DataLoader, which runs in nextTick, and its microtasks.
   readonly #afterMicrotasks = () => process.nextTick(this.#afterBatch);
   readonly #afterBatch = () => queueMicrotask(this.#beforeEnd);
   readonly #beforeEnd = () => process.nextTick(this.#end);
 
   readonly #end = () => {
     if (!this.#running) return;
-    const ms = this.#pieceMs;
+    const ms = this.#turnMs;
     this.#spentMs += ms;
     if (this.#spentMs >= this.#budgetMs) {
       this.#resting.set(this.#running.caller, Math.ceil(ms));
@@ -109,7 +109,7 @@ export class Lane {
     this.#beginNext();
   };
 
-  /** Begins the next piece, if there is one. */
+  /** Begins the next turn, if work waits for it. */
   #beginNext(): void {
     for (const [caller, all] of this.#waiting) {
       if (!this.#isFreeFor(caller)) continue;
