@@ -11,7 +11,7 @@ import { longestDelayMs } from './http/drain.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { createLog, LogOutput } from './telemetry/log.ts';
 
-/** Runs the process: reads the options and the environment, starts the gateway, and handles signals. */
+/* Runs the process: reads the options and the environment, starts the gateway, and handles signals. */
 
 // In the first seconds of a load, V8 sees many requests alive at once. It would then allocate later, short-lived objects
 // directly in the old generation, which is collected late (docs/decisions/0011).

@@ -112,7 +112,10 @@ export class Gate {
     return !this.#isAdmitting && !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
-  /** Enters before all entries that wait, if there is enough or can be reclaimed. Only for work in progress, which ends and leaves. */
+  /**
+   * Enters before all entries that wait, if there is enough or can be reclaimed. Only for work in progress, which gives it back
+   * when it ends.
+   */
   tryOvertake(caller: string, amount: number): boolean {
     this.#reclaim(caller, amount);
     const fits = this.#held.fits(caller, amount);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /*
- * The lines of the audit record (docs/reference/audit-record.md). They are public: within a major version, fields are only added. `npm run
- * audit-schema` writes docs/reference/audit-line.schema.json from here.
+ * The lines of the audit record (docs/reference/audit-record.md). They are public: within a major version, fields are only
+ * added. `npm run audit-schema` writes docs/reference/audit-line.schema.json from here.
  */
 
 const time = z

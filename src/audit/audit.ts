@@ -17,8 +17,8 @@ type AuditOptions = {
 };
 
 /**
- * Records writes (docs/reference/audit-record.md): before they are sent, and with what became of them. This includes those that are rejected
- * before, for whatever reason, once their arguments were accepted.
+ * Writes the audit record (docs/reference/audit-record.md): a line before a write is sent, and a line with what became of it.
+ * A write that is rejected after its arguments were accepted, for whatever reason, has only the second line.
  */
 export class Audit {
   readonly #options: AuditOptions;

@@ -25,9 +25,9 @@ const CACHED_TOKENS = 10_000;
 const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
- * Verifies bearer tokens (docs/reference/service-api.md, section 5). A verified token is cached by its hash, so that not every request
- * costs a signature check. It stays in the cache until it expires, for a minute at most, and no longer than until the keys
- * change. Registers the metrics of tokens and keys.
+ * Verifies bearer tokens (docs/reference/service-api.md, section 5). A verified token is cached by its hash, so that not every
+ * request costs a signature check. It stays in the cache until it expires, for a minute at most, and no longer than until the
+ * keys change. Registers the metrics of tokens and keys.
  */
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });

@@ -124,7 +124,7 @@ export class Claims {
       if (write.isReleased) throw keySettled();
       return this.#stateOf(content, write, now);
     };
-    // Most keys are new, so the first attempt does not read. That of a repeat does, because its record may expire before the
+    // Most keys are new, so the first attempt does not read. That of a repeat does, because its entry may expire before the
     // change is made.
     const isNew = !claim.ageMs && this.#completeness.judge(claim) === 'new';
     claim.held = isNew ? toHeld(null) : undefined;

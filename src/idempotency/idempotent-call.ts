@@ -98,7 +98,10 @@ export class IdempotentCalls implements Calls {
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
-  /** The outcome of the same write of this process, which the store may not have yet. Null while it is in flight, undefined if there is none. */
+  /**
+   * The outcome of the same write, if this process has sent it and the store may not have its outcome yet. Null while that
+   * write is in flight. Undefined if there is no such write.
+   */
   #join(write: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
     const { claim } = write;
     const first = this.#options.openWrites.writes.find(

@@ -16,7 +16,10 @@ export type Reading = {
   now: number;
   /** The server that was read. Another one may lack entries: see `isContinuation`. */
   serverId: string;
-  /** Of a PostgreSQL server that was promoted since it started: the place in the log up to which it has the changes of its primary. */
+  /**
+   * Of a PostgreSQL server that was promoted since it started: the place in the log up to which it has the changes of its
+   * primary.
+   */
   replayedTo?: string | null;
 };
 

@@ -69,8 +69,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   /**
    * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
    * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once. `read`
-   * returns all pages of the list (pages.ts).
-   * The type of an entity is the `__typename` of the item.
+   * returns all pages of the list (pages.ts). An item needs its `__typename`, which is the type of the entity.
    */
   function index<Item extends { readonly __typename: string }>(
     id: string,

@@ -56,8 +56,8 @@ function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
 }
 
 /**
- * The query of an upload (docs/reference/service-api.md, section 4.3). The service's documentation does not name the parameter for the
- * option, so `name` is configured. Throws `BAD_USER_INPUT`.
+ * The query of an upload (docs/reference/service-api.md, section 4.3). The service's documentation does not name the parameter
+ * for the option, so `name` is configured. Throws `BAD_USER_INPUT`.
  */
 function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
   if (option == null) return {};

@@ -43,8 +43,7 @@ const DECODED = 5;
 /**
  * Creates a function that makes one exchange with the service, up to the decoded response, with one span, one log line and
  * one observation. It ends when `signal` is aborted. `mayStart` is called right before the request is sent, and prevents it by
- * an UpstreamError.
- * `retry` is 0 for the first attempt.
+ * an UpstreamError. `retry` is 0 for the first attempt.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, paths, transport, memory, log, observer } = dependencies;

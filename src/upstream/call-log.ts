@@ -5,7 +5,7 @@ import { operations, type UpstreamRequest } from './operations.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
- * Logs that a write is about to be sent, and tells its observer: if the process dies, the log shows which writes were in
+ * Logs that a write is about to be sent, and calls its observer. If the process dies, the log then shows which writes were in
  * flight. Resolves when the lines are written, together with those of all writes in this iteration of the event loop.
  */
 export async function logSent(

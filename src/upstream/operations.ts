@@ -141,7 +141,7 @@ export type UpstreamRequest<Name extends OperationName = OperationName> = {
   readonly observer?: WriteObserver;
 };
 
-/** What is told while a write is executed, for the audit record. */
+/** Called while a write is executed, for the audit record. */
 export type WriteObserver = {
   /** The id of its claim on an idempotency key. */
   claimed(claimId: string): void;
@@ -154,7 +154,7 @@ export type WriteObserver = {
 export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<Name> & {
   /** The response name of the mutation field, which is part of the claim on an idempotency key. */
   readonly responseName: string;
-  /** What it names. */
+  /** What the request names, for the audit record. */
   readonly targets: () => Targets;
   /** The id of that claim, for the log. */
   readonly claimId?: string;

@@ -161,7 +161,7 @@ export class OutcomeUnknown {
   }
 }
 
-/** Whether the service refused the operation. */
+/** The codes of errors after which the write certainly had no effect, although it was sent: the service refused it. */
 const refusals: UpstreamErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN', 'UPSTREAM_BAD_REQUEST'];
 
 /** The outcome of a write that failed with this error, or null if the write certainly had no effect. */

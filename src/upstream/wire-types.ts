@@ -50,7 +50,10 @@ export type WireType = TSchema & {
 /** Only values of these types are shown in the audit record. */
 type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
-/** Numbers in the syntax of JSON, and how many digits they have at most. Real ones have fewer, and a response may contain each number hundreds of times. */
+/**
+ * Numbers in the syntax of JSON with a limited number of digits. Real numbers have fewer, and a longer one would need much
+ * memory, because a response of the gateway may contain it hundreds of times.
+ */
 const exactPatterns = {
   integer: /^-?(0|[1-9]\d{0,999})$/,
   number: /^-?(0|[1-9]\d{0,999})(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,

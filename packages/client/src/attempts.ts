@@ -36,7 +36,10 @@ export type Admission =
 /** How long a request may be on its way, in milliseconds. After this time, a request has to send the true age of its intent. */
 const TRANSIT_MS = 30_000;
 
-/** Waits until the device is online, and obtains a token of the user of an intent. `owner` is that user if the page knows no other. */
+/**
+ * Waits until the device is online, and obtains a token of the user of an intent. `owner` is that user if the page knows no
+ * other.
+ */
 export async function admit(
   intent: Intent,
   request: RequestInit,

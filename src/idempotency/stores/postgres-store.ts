@@ -380,7 +380,7 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<vo
   await once(socket, 'close').catch(() => {});
 }
 
-/** Translates an error. `Unknown` is the class for errors that do not tell what the server did. */
+/** Translates an error. `Unknown` is the class for errors that do not say what the server did. */
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;
