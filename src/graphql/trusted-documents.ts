@@ -30,7 +30,7 @@ export async function readTrusted(
   log: Logger,
 ) {
   /** The names of documents in which a `__typename` is missing. */
-  const documents: string[] = [];
+  const incomplete: string[] = [];
   /** By the hashes of their texts. */
   const byHash = new Map<string, GraphqlDocument>();
   /** By their ids, and by the hashes of their texts. */
@@ -44,7 +44,7 @@ export async function readTrusted(
       const document = byHash.get(textHash) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
-      if (lacksTypename(document)) documents.push(nameOf(document) ?? id);
+      if (lacksTypename(document)) incomplete.push(nameOf(document) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
       byHash.set(textHash, document);
       byId.set(id, document).set(textHash, document);
@@ -56,7 +56,7 @@ export async function readTrusted(
     throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
   }
   const message = 'trusted documents select a union or interface without __typename';
-  if (documents.length > 0) log.warn({ documents }, message);
+  if (incomplete.length > 0) log.warn({ documents: incomplete }, message);
   return { byHash, byId };
 }
 

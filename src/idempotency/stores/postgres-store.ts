@@ -213,7 +213,8 @@ export class PostgresStore implements IdempotencyStore {
     const results = new Map(made.map(({ key, result }) => [key, result]));
     const one = made.find(({ key, result }) => key !== COMPLETENESS_KEY && result === 'swapped');
     // Replies may arrive in another order than that of the log.
-    if (one && bytesOf(one.lsn) > bytesOf(this.#changedAt ?? '0/0')) this.#changedAt = one.lsn;
+    if (one && positionOf(one.lsn) > positionOf(this.#changedAt ?? '0/0'))
+      this.#changedAt = one.lsn;
     return changes.map((change) =>
       first.get(change.key) === change ? (results.get(change.key) ?? 'basis') : 'other',
     );
@@ -227,7 +228,9 @@ export class PostgresStore implements IdempotencyStore {
     const timelineOf = (id: string) => id.slice(0, 8);
     if (timelineOf(writtenOn) === timelineOf(serverId)) return true;
     if (!requiresAll(writtenOn.slice(8).replace(/^\+ /, '').trim())) return false;
-    return this.#changedAt === undefined || bytesOf(replayedTo ?? '0/0') > bytesOf(this.#changedAt);
+    return (
+      this.#changedAt === undefined || positionOf(replayedTo ?? '0/0') > positionOf(this.#changedAt)
+    );
   }
 
   /** The statements of the counter have no names, because a pooler may not keep prepared statements. */
@@ -314,8 +317,8 @@ function requiresAll(setting: string): boolean {
   return isClear && names.length === Number(count) && different.size === names.length;
 }
 
-/** A position in the log of a server, such as `16/B374D848`, as a number of bytes. */
-function bytesOf(lsn: string): number {
+/** A position in the log of a server, such as `16/B374D848`, as a number that can be compared. */
+function positionOf(lsn: string): number {
   const [high = 0, low = 0] = lsn.split('/').map((part) => Number.parseInt(part, 16));
   return high * 2 ** 32 + low;
 }
