@@ -403,7 +403,9 @@ export const read${item}Reference: ReadReference = (representation) => {
 };
 `
   : '';
-const resolver = `src/resolvers/${field}.ts`;
+/** The name of the files for the field, such as `block-vendor` for `blockVendor`. */
+const fileName = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const resolver = `src/resolvers/${fileName}.ts`;
 writeFileSync(
   resolver,
   `${imported.join('\n')}\n${checked.length > 0 ? checks : ''}${isWrite ? write : read}${reader}`,
@@ -415,7 +417,11 @@ const names = [
   ...(checked.length > 0 ? [`${field}Args`] : []),
   ...(key ? [`read${item}Reference`] : []),
 ];
-insert(index, 'import { writeOutcome }', `import { ${names.join(', ')} } from './${field}.ts';\n`);
+insert(
+  index,
+  'import { writeOutcome }',
+  `import { ${names.join(', ')} } from './${fileName}.ts';\n`,
+);
 insert(
   index,
   isWrite ? '    saveApprovers,' : 'glCodes },',
@@ -466,7 +472,7 @@ const expected = [
 ];
 const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceAll('"', '')}`, '&');
 writeFileSync(
-  `test/resolvers/${field}.test.ts`,
+  `test/resolvers/${fileName}.test.ts`,
   `import { expect, test } from '@jest/globals';
 import { ${fragment} } from '../../testkit/graphql-operation.ts';
 import { json } from '../../testkit/service.ts';
@@ -525,7 +531,7 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   docs/reference/service-api.md, ${declarations}: what is known, and its section
   docs/reference/errors.md, docs/reference/schema.md: what the operation does, in the rows that have its name
   schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
-  ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
+  ${resolver}, test/resolvers/${fileName}.test.ts: what is more than names and types
 ${key ? '  docs/how-to/federation.md: how another subgraph refers to the entity\n' : ''}  CHANGELOG.md
 Then: npm run setup (once), npm run codegen, npm run web codegen, npm run format, npm run check
 `);

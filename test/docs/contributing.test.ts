@@ -61,7 +61,7 @@ const changes: Change[] = [
     'type VendorBlocked implements LedgerStatus {\n"Blocked rows."\nrows: [Int!]',
   ],
   [
-    'src/resolvers/blockVendor.ts',
+    'src/resolvers/block-vendor.ts',
     'blockedRows: status.blocked_rows ?? null',
     'blockedRows: status.blocked_rows ?? null, rows: status.rows ?? null',
   ],
