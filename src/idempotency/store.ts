@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { z } from 'zod';
 
-/** An entry of a store, under a key. */
+/** An entry of a store, under a key. The documentation calls it the record of the key. */
 export type Entry = {
   /** A random text, which changes with the entry. */
   version: string;
