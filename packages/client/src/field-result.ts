@@ -104,14 +104,14 @@ export function readField<Data extends object, Name extends keyof Data & string>
  * extensions, or that its outcome is not known yet.
  */
 function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
-  const { source, response } = Object(result.error);
+  const { source, response }: Record<string, unknown> = Object(result.error);
   const others = [result.extensions, errorBody('RESPONSE_LOST')];
   return [result, result.error, source, response, ...others].filter(isObject);
 }
 
 function toError({ message, extensions }: GraphqlError): LedgerError {
   // Some routers write null for what they leave out.
-  const { code, requestId, faults, reason } = Object(extensions);
+  const { code, requestId, faults, reason }: Record<string, unknown> = Object(extensions);
   return {
     // Only the gateway and this package say with a code that nothing was done. The error may be of any library of the app.
     code: textOf(code) ?? 'RESPONSE_LOST',

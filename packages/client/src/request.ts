@@ -11,7 +11,7 @@ export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boole
   const type = headers.get(OPERATION_TYPE);
   if (type) return type === 'query';
   if (method.toUpperCase() !== 'POST') return true;
-  const { query } = Object(parseJson(`${body}`));
+  const { query }: Record<string, unknown> = Object(parseJson(`${body}`));
   return typeof query === 'string' && !/\bmutation\b/.test(query);
 }
 

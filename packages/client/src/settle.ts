@@ -61,9 +61,12 @@ export async function settle<Data extends object = Record<string, unknown>>(
 }
 
 function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
-  const { isComplete, writes } = Object(body.data?.settleWrites);
+  const { isComplete, writes }: Record<string, unknown> = Object(body.data?.settleWrites);
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
-  const outcomes = writes.map(({ responseName, outcome }) => [responseName, outcome]);
+  const outcomes = writes.map(({ responseName, outcome }: Record<string, unknown>) => [
+    responseName,
+    outcome,
+  ]);
   // What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a
   // failure.
   const ofOthers = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
