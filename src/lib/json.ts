@@ -45,53 +45,88 @@ const integer = /^-?\d+$/;
  * Throws a SyntaxError if the text is not JSON. Throws a JsonLimitExceeded if it exceeds `limits`, or if its numbers of 16
  * characters or more have more than 6,000,000 characters together.
  */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: it runs once for each character of a body, so it is one loop.
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
-  let [values, composites, nesting, previous] = [1, 0, 0, ''];
-  // The text up to `copied`, with objects in place of long numbers. A reviver would be called for every value, which takes
-  // several times as long as parsing. The parts are joined often, because V8 does not copy a text that is added to another
-  // one until the whole text is read, and would have to keep each of them until then.
-  let [marked, copied, longCharacters] = ['', 0, 0];
-  const parts: string[] = [];
+  const found: JsonLimits = { values: 1, composites: 0, nesting: 0 };
+  const numbers = new LongNumbers(text, keepsDigits);
+  let previous = '';
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char <= ' ') continue;
     if (char === '"') at = endOfString(text, at);
-    else if (char === ',') values += 1;
-    else if (char === '[' || char === '{') {
-      values += 1;
-      composites += 1;
-      nesting += 1;
-    } else if (char === ']' || char === '}') {
-      nesting -= 1;
-      // An empty list or object has no first value.
-      if (previous === '[' || previous === '{') values -= 1;
-    } else if (isInNumber(char)) {
-      const mantissa = endOfDigits(text, at);
-      const hasExponent = text[mantissa] === 'e' || text[mantissa] === 'E';
-      const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
-      // Most numbers are short: they are not copied from the text.
-      // A double keeps the value of a number with fewer characters and a shorter exponent.
-      const isLong = end - at >= 16 || end - mantissa > 3;
-      if (isLong || keepsDigits) {
-        const kept = textToKeep(text.slice(at, end), keepsDigits);
-        if (isLong || kept) longCharacters += Math.max(end - at, 20);
-        if (kept) {
-          parts.push(text.slice(copied, at), '{"', NUMBER, '":"', kept, '"}');
-          copied = end;
-          if (parts.length > 5000) marked += parts.splice(0).join('');
-        }
-      }
-      at = end - 1;
-    }
+    else if (isInNumber(char)) at = numbers.endOf(at) - 1;
+    else count(found, char, previous);
     previous = char;
-    if (nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
-    if (composites > limits.composites) throw new JsonLimitExceeded('composites');
-    if (values > limits.values || longCharacters > MAX_LONG_CHARACTERS) {
-      throw new JsonLimitExceeded('values');
-    }
+    throwIfExceeded(found, limits);
   }
-  return JSON.parse(copied === 0 ? text : marked + parts.join('') + text.slice(copied));
+  return JSON.parse(numbers.marked());
+}
+
+/** Counts what a character begins or ends, which is outside of strings and numbers. */
+function count(found: JsonLimits, char: string, previous: string): void {
+  if (char === ',') found.values += 1;
+  else if (char === '[' || char === '{') {
+    found.values += 1;
+    found.composites += 1;
+    found.nesting += 1;
+  } else if (char === ']' || char === '}') {
+    found.nesting -= 1;
+    // An empty list or object has no first value.
+    if (previous === '[' || previous === '{') found.values -= 1;
+  }
+}
+
+function throwIfExceeded(found: JsonLimits, limits: JsonLimits): void {
+  if (found.nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
+  if (found.composites > limits.composites) throw new JsonLimitExceeded('composites');
+  if (found.values > limits.values) throw new JsonLimitExceeded('values');
+}
+
+/**
+ * Puts objects in place of the long numbers of a JSON text. A reviver would be called for every value, which takes several
+ * times as long as parsing.
+ */
+class LongNumbers {
+  readonly #text: string;
+  readonly #keepsDigits: boolean;
+  /** The text up to `copied`, the end of which is in `parts`. */
+  #marked = '';
+  #copied = 0;
+  readonly #parts: string[] = [];
+  #characters = 0;
+
+  constructor(text: string, keepsDigits: boolean) {
+    this.#text = text;
+    this.#keepsDigits = keepsDigits;
+  }
+
+  /** Visits the number that begins at an index, and returns where it ends. Throws a JsonLimitExceeded. */
+  endOf(start: number): number {
+    const mantissa = endOfDigits(this.#text, start);
+    const hasExponent = this.#text[mantissa] === 'e' || this.#text[mantissa] === 'E';
+    const end = hasExponent ? endOfDigits(this.#text, mantissa + 1) : mantissa;
+    // A double keeps the value of a number with fewer characters and a shorter exponent. Most numbers are like that, and are
+    // not copied from the text.
+    const isLong = end - start >= 16 || end - mantissa > 3;
+    if (!isLong && !this.#keepsDigits) return end;
+    const kept = textToKeep(this.#text.slice(start, end), this.#keepsDigits);
+    if (isLong || kept) this.#characters += Math.max(end - start, 20);
+    if (this.#characters > MAX_LONG_CHARACTERS) throw new JsonLimitExceeded('values');
+    if (kept) this.#replace(start, end, kept);
+    return end;
+  }
+
+  #replace(start: number, end: number, kept: string): void {
+    this.#parts.push(this.#text.slice(this.#copied, start), '{"', NUMBER, '":"', kept, '"}');
+    this.#copied = end;
+    // V8 does not copy a text that is added to another one until the whole text is read, and would keep each part until then.
+    if (this.#parts.length > 5000) this.#marked += this.#parts.splice(0).join('');
+  }
+
+  /** The text with objects in place of the long numbers that were visited. */
+  marked(): string {
+    if (this.#copied === 0) return this.#text;
+    return this.#marked + this.#parts.join('') + this.#text.slice(this.#copied);
+  }
 }
 
 /** The text of a number that `parseJson` kept as an object. Undefined for all other values. */
@@ -135,25 +170,19 @@ export function jsonLength(value: unknown): number {
 
 /**
  * The value of a number without its sign, in the notation of JavaScript's `toExponential`. Undefined if it has more
- * digits than that prints. It visits each character once, because a body may have 16 MB of digits.
+ * digits than that prints. It visits each character a few times at most, because a body may have 16 MB of digits.
  */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: it runs once for each character of a body, so it is one loop.
 function toExponential(text: string): string | undefined {
-  let [first, last, point, end] = [-1, -1, -1, text.length];
-  for (let at = 0; at < end; at++) {
-    const char = text.charAt(at);
-    if (char === '.') point = at;
-    else if (char === 'e' || char === 'E') end = at;
-    else if (char >= '1' && char <= '9') {
-      last = at;
-      if (first < 0) first = at;
-    }
-  }
+  const [mantissa = '', power = '0'] = text.split(/e/i);
+  const first = mantissa.search(/[1-9]/);
   if (first < 0) return '0e+0';
-  const digits = text.slice(first, last + 1).replace('.', '');
+  let last = mantissa.length - 1;
+  while (mantissa[last] === '0' || mantissa[last] === '.') last -= 1;
+  const digits = mantissa.slice(first, last + 1).replace('.', '');
   if (digits.length > MAX_DIGITS) return undefined;
-  const whole = point < 0 ? end : point;
-  const exponent = whole - first - (whole > first ? 1 : 0) + Number(text.slice(end + 1));
+  const point = mantissa.indexOf('.');
+  const whole = point < 0 ? mantissa.length : point;
+  const exponent = whole - first - (whole > first ? 1 : 0) + Number(power);
   const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
   return `${digits.charAt(0)}${fraction}e${exponent < 0 ? '' : '+'}${exponent}`;
 }
