@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
+import { escapeJson, toJson } from '../lib/json.ts';
 import { LogOutput } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AuditLine } from './audit-line.ts';
@@ -43,8 +44,7 @@ export function createAuditOutput(
 
 /** A line of JSON. Characters that some readers take as the end of a line are escaped: Node's `readline`, for example. */
 function textOf(line: AuditLine): string {
-  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return `${JSON.stringify(line).replace(/[\u007f-\u009f\u2028\u2029]/g, escapeOf)}\n`;
+  return `${escapeJson(toJson(line), /[\u007f-\u009f\u2028\u2029]/g)}\n`;
 }
 
 function open(path: string): number {

@@ -6,6 +6,7 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
 import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
+import { toJson } from '../lib/json.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
 import { type DocumentOptions, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
@@ -49,7 +50,7 @@ export async function startGraphql(options: GraphqlOptions) {
     csrfPrevention: { requestHeaders: preflightHeaders },
     allowBatchedHttpRequests: false,
     persistedQueries: false,
-    stringifyResult: (result) => JSON.stringify(result), // Apollo's function adds a line feed, which copies the text.
+    stringifyResult: toJson, // Apollo's function adds a line feed, which copies the text.
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     formatError,

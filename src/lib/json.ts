@@ -142,6 +142,23 @@ export function withLongNumbers(message: string): string {
   return message.replaceAll(inspected, '$1');
 }
 
+/**
+ * Writes a value as JSON. A lone surrogate, such as half of an emoji, becomes U+FFFD, because some JSON parsers reject a whole
+ * text that has one.
+ */
+export function toJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!json.includes('\\ud')) return json;
+  // `JSON.stringify` escapes no other surrogates. A backslash of the value itself is doubled.
+  return json.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f]../g, '$1\ufffd');
+}
+
+/** Escapes characters in a JSON text. They may only be those that stand in its strings. */
+export function escapeJson(json: string, characters: RegExp): string {
+  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(characters, escapeOf);
+}
+
 /** Whether the shortest text of a double, which is what JavaScript prints, has the same value as the text of this number. */
 export function isExact(text: string): boolean {
   const value = toExponential(text);

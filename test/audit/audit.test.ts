@@ -236,6 +236,12 @@ test('a text of a client cannot end a line for a reader that knows other line en
   expect(readFileSync(path, 'utf8')).toMatch(/^(?:[ -~]+\n){2}$/);
 });
 
+test('a line can be read by a parser that rejects half of a character', async () => {
+  const { gateway, lines } = await startAudited();
+  await gateway.graphql(upload, { input: { fileName: 'a\ud83d.csv', csv: 'a' } });
+  expect(lines()).toMatchObject(Array(2).fill({ files: [{ name: 'a\ufffd.csv' }] }));
+});
+
 test('what is rejected before it is sent has one line with its code', async () => {
   const { gateway, lines, service } = await startAudited(success, {
     IDEMPOTENCY_STORE: await agedStore(),

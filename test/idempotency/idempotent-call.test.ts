@@ -69,6 +69,13 @@ test.each(outcomes)('%s with a key is sent once and replayed', async (...row) =>
   expect(service.received).toHaveLength(1);
 });
 
+test('an outcome can be read by a parser that rejects half of a character, which the service has cut', async () => {
+  const { send } = start(json('{"message":"cut \\ud83d","status":1}'));
+  for (const isReplayed of [false, true]) {
+    expect(await send()).toMatchObject({ isReplayed, data: { result: { message: 'cut \ufffd' } } });
+  }
+});
+
 test('a key counts for each root field by its response name, up to the fields of one mutation', async () => {
   const { service, send } = start();
   const fieldsOf = (...names: string[]) =>

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isExact, jsonLength, longNumber, parseJson } from '../../src/lib/json.ts';
+import { isExact, jsonLength, longNumber, parseJson, toJson } from '../../src/lib/json.ts';
 
 const limits = { values: 10_000_000, composites: 100_000, nesting: 100 };
 const parseExactly = (text: string) => parseJson(text, limits);
@@ -112,6 +112,26 @@ test('measures what JSON.stringify writes', () => {
     expect(jsonLength(value)).toBe(Buffer.byteLength(JSON.stringify(value)));
     const result = { errors: undefined, data: value };
     expect(jsonLength(result)).toBe(Buffer.byteLength(JSON.stringify(result)));
+  });
+  fc.assert(property);
+});
+
+test('writes well-formed text, and otherwise what JSON.stringify writes', () => {
+  const unit = fc.constantFrom(
+    '\\',
+    '"',
+    'u',
+    'd',
+    '8',
+    '\n',
+    'a',
+    '\ud83d',
+    '\ude00',
+    '\ud83d\ude00',
+  );
+  const property = fc.property(fc.array(fc.string({ unit })), (texts) => {
+    const wellFormed = texts.map((text) => text.toWellFormed());
+    expect(toJson(texts)).toBe(JSON.stringify(wellFormed));
   });
   fc.assert(property);
 });
