@@ -3,11 +3,13 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
+import { escapeJson } from '../../lib/json.ts';
 import { counterOptions } from '../counter-options.ts';
 import {
   byIteration,
   type Change,
   COMPLETENESS_KEY,
+  type Entry,
   type IdempotencyStore,
   type Reading,
   ReplyLost,
@@ -206,7 +208,7 @@ export class PostgresStore implements IdempotencyStore {
     const first = new Map(changes.toReversed().map((change) => [change.key, change]));
     const input = first
       .values()
-      .map(({ next, basis, ...rest }) => ({ ...rest, ...next, ...basis }));
+      .map(({ next, basis, ...rest }) => ({ ...rest, ...(next && inAscii(next)), ...basis }));
     // JSON has null in place of the retention Infinity.
     const { rows: swapped } = await this.#query(CHANGE, [JSON.stringify([...input])]);
     const made = changesSchema.parse(swapped);
@@ -315,6 +317,14 @@ function requiresAll(setting: string): boolean {
   const isClear = names.every((name) => /^(?:[\w-]+|"[\w-]+")$/.test(name));
   const different = new Set(names.map((name) => name.replaceAll('"', '')));
   return isClear && names.length === Number(count) && different.size === names.length;
+}
+
+/**
+ * An entry whose text, which is JSON, has only ASCII characters. A database whose encoding is not UTF-8 may lack others, and
+ * would reject all changes of the statement because of one.
+ */
+function inAscii({ version, text }: Entry): Entry {
+  return { version, text: escapeJson(text, /[^\0-\x7f]/g) };
 }
 
 /** A position in the log of a server, such as `16/B374D848`, as a number that can be compared. */

@@ -291,6 +291,15 @@ describePostgres('a PostgreSQL server', () => {
     expect(await claims.probe({ caller: 'another' })).toBe('claimed');
   });
 
+  test('whose encoding lacks a character of an outcome records it', async () => {
+    await server.query("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
+    const claims = await openUsable(server.url.replace(/postgres$/, 'latin'));
+    await claims.claim('key', 'a', claims.later());
+    const outcome = { message: 'für 5 € 🏭' };
+    await claims.record('key', 'a', outcome);
+    expect(await claims.find('key')).toEqual(outcome);
+  });
+
   test('deletes expired keys', async () => {
     await openUsable(server.url);
     const expire = `INSERT INTO ledger_gateway_record (key, version, text, expires_at)
