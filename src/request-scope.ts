@@ -54,6 +54,8 @@ export type RequestScope = {
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
+  /** How far the wall clock was ahead of `performance.now()` at that time. */
+  readonly wallOffset: number;
   /** Has the id of the trace, and notes whether the outcome of a write is that of an earlier request with the same key. */
   readonly state: Pick<RequestState, 'isReplay' | 'traceId'>;
 };

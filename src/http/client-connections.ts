@@ -3,12 +3,15 @@ import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createIterationLimit } from '../admission/gate.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
+import { wallOffsetNow } from '../lib/count-down.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
     /** When its headers had arrived, in the time of `performance.now()`. It may wait behind other requests after that. */
     receivedAt?: number;
+    /** How far the wall clock was ahead of it. */
+    wallOffset?: number;
   }
 }
 
@@ -60,6 +63,7 @@ export class ClientConnections {
   accept(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const { socket } = message;
     message.receivedAt = performance.now();
+    message.wallOffset = wallOffsetNow();
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {

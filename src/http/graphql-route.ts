@@ -13,6 +13,7 @@ import {
   missingToken,
   overloaded,
 } from '../errors/gateway-error.ts';
+import { wallOffsetNow } from '../lib/count-down.ts';
 import type { Execute, RequestScope } from '../request-scope.ts';
 import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
@@ -193,6 +194,7 @@ function createScope(
     idempotencyKeyAge: headers['idempotency-key-age']?.toString(),
     idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,
+    wallOffset: raw.wallOffset ?? wallOffsetNow(),
     state,
   };
 }

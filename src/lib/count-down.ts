@@ -1,9 +1,14 @@
 /**
  * Starts a countdown, and returns a function that says how many milliseconds are left. The monotonic clock stands still while
- * a virtual machine is suspended, and the wall clock may be set back. So the clock that shows the longer time counts.
+ * a virtual machine is suspended, and the wall clock may be set back. So the clock that shows the longer time counts. A
+ * suspension counts from the time on when the wall clock was `wallOffset` ahead of the monotonic one, by default from now on.
  */
-export function countDown(ms: number): () => number {
+export function countDown(ms: number, wallOffset = wallOffsetNow()): () => number {
   const end = performance.now() + ms;
-  const wallEnd = Date.now() + ms;
-  return () => Math.min(end - performance.now(), wallEnd - Date.now());
+  return () => end - performance.now() - Math.max(0, wallOffsetNow() - wallOffset);
+}
+
+/** How far the wall clock is ahead of the monotonic one, in milliseconds. It grows while the machine is suspended. */
+export function wallOffsetNow(): number {
+  return Date.now() - performance.now();
 }

@@ -188,7 +188,8 @@ export class UpstreamCalls {
   /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
   #startOf({ operation }: UpstreamRequest, scope: RequestScope, timeoutMs: number): () => void {
     const checkAgain = this.#options.policy.check(operation, scope);
-    const leftMs = countDown(timeoutMs);
+    // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
+    const leftMs = countDown(timeoutMs, scope.wallOffset);
     return () => {
       // A twentieth of the timeout must be left. Others may take a late write for orphaned.
       if (leftMs() < this.#options.timeoutMs / 20) throw tooLate;

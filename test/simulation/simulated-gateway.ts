@@ -7,6 +7,7 @@ import { OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import { StoreUnavailable } from '../../src/idempotency/store.ts';
 import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+import { wallOffsetNow } from '../../src/lib/count-down.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
@@ -134,6 +135,7 @@ function scopeOf({ id, key, ageMs, receivedAt }: KeyedRequest): RequestScope {
     idempotencyKeyAge: String(ageMs),
     idempotencyResponseName: undefined,
     receivedAt,
+    wallOffset: wallOffsetNow(),
     state: {},
   };
 }

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { wallOffsetNow } from '../../src/lib/count-down.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
@@ -37,6 +38,7 @@ export function scopeOf(
     idempotencyKeyAge: undefined,
     idempotencyResponseName: undefined,
     receivedAt: performance.now(),
+    wallOffset: wallOffsetNow(),
     state: {},
   };
 }

@@ -9,7 +9,7 @@ import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { anyWrite, write } from '../../testkit/graphql-operation.ts';
+import { anyWrite, write, writes } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { json, startService, success } from '../../testkit/service.ts';
 import { startTcp } from '../../testkit/tcp-server.ts';
@@ -302,6 +302,22 @@ test('a write is not sent late, after the machine was suspended together with it
   flushes[0]?.();
   await expect(writing).rejects.toMatchObject({ fault: 'too late to send', sent: 'no' });
   expect(service.received).toEqual([]);
+});
+
+test('a write is not sent if the machine was suspended during an earlier write of its mutation', async () => {
+  const { service, gateway } = await startHeldStack();
+  const [first, second] = [writes.restartWorkflow2, writes.reStoreSolution];
+  const sending = gateway.graphql(`mutation { first: ${first} second: ${second} }`);
+  const { respond } = await service.arrived(1);
+  const resumedAt = Date.now() + 3_600_000;
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(resumedAt);
+  closeAfterTest(() => clock.mockRestore());
+  service.respondWith(success);
+  respond();
+  const { data, errors } = await sending;
+  expect(data).toMatchObject({ first: { __typename: 'WorkflowActionCompleted' }, second: null });
+  expect(errors).toMatchObject([{ extensions: { code: 'UPSTREAM_TIMEOUT' } }]);
+  expect(service.received).toHaveLength(1);
 });
 
 test('a write that cannot be counted because of a bug was not sent, and its outcome is no unknown one', async () => {
