@@ -98,9 +98,9 @@ export function openClaims(path: string, maxBytes: number) {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change.
         const closedAt = Math.floor(Date.now() / 1000);
-        if (isThere()) database.prepare('UPDATE file SET closed_at = ?').run(closedAt);
+        const isNoted = isThere() && noteEnd(database, closedAt);
         database.close();
-        if (isThere()) utimesSync(path, closedAt, closedAt);
+        if (isNoted && isThere()) utimesSync(path, closedAt, closedAt);
       },
     };
   } catch (error) {
@@ -121,6 +121,20 @@ export function unavailable(error: unknown): StoreUnavailable {
     reason ?? (syscall === undefined ? 'failed' : 'not_writable'),
     message,
   );
+}
+
+/**
+ * Notes in the file that it is closed. Returns whether this was possible. If the disk is full, the next process finds the file
+ * as after a crash.
+ */
+function noteEnd(database: DatabaseSync, closedAt: number): boolean {
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // Makes room on a full disk.
+    database.prepare('UPDATE file SET closed_at = ?').run(closedAt);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Checks the database, and creates the tables of an empty one. */

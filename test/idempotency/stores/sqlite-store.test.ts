@@ -106,6 +106,18 @@ describe('a file that another process used', () => {
     expect(second.losses).toEqual([]);
   });
 
+  test('on a full disk, close ends all the same, and no record is lost', async () => {
+    const first = open();
+    await first.keep('recorded', 'outcome');
+    const full = Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    const spy = jest.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(() => {
+      throw full;
+    });
+    await first.close();
+    spy.mockRestore();
+    expect(await open().find('recorded')).toBe('outcome');
+  });
+
   test('close waits for a record that has been started', async () => {
     const first = open();
     await first.claim('key', 'a');
