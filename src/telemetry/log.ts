@@ -16,6 +16,8 @@ export class LogOutput {
   #fd: number;
   #lines = '';
   #unwritten = Buffer.alloc(0);
+  /** The beginning of the first of these lines, if a part of it was accepted. */
+  #begun = Buffer.alloc(0);
   #retry: NodeJS.Timeout | undefined;
   /** The number of lines that were dropped because the output did not accept them. */
   dropped = 0;
@@ -28,9 +30,11 @@ export class LogOutput {
     if (fd === 1) void process.stdout;
   }
 
-  /** Writes to another file from now on, and what is held to it, too. */
+  /** Writes to another file from now on, and what is held to it, too. No line is split between the two. */
   switchTo(fd: number): void {
     this.#fd = fd;
+    this.#unwritten = Buffer.concat([this.#begun, this.#unwritten]);
+    this.#begun = Buffer.alloc(0);
   }
 
   /** Bytes of lines that the output does not accept at the moment; 0 while it accepts all. */
@@ -82,7 +86,9 @@ export class LogOutput {
           this.#unwritten = Buffer.from(this.#lines);
           this.#lines = '';
         }
-        this.#unwritten = this.#unwritten.subarray(writeSync(this.#fd, this.#unwritten));
+        const count = writeSync(this.#fd, this.#unwritten);
+        this.#begun = lastLineOf(this.#begun, this.#unwritten.subarray(0, count));
+        this.#unwritten = this.#unwritten.subarray(count);
       }
       return undefined;
     } catch (error) {
@@ -102,6 +108,12 @@ export class LogOutput {
       Atomics.wait(clock, 0, 0, RETRY_MS);
     }
   }
+}
+
+/** The last line, without its end, after some bytes are added to it. */
+function lastLineOf(line: Buffer, added: Buffer) {
+  const end = added.lastIndexOf('\n');
+  return end < 0 ? Buffer.concat([line, added]) : Buffer.from(added.subarray(end + 1));
 }
 
 /** Creates a logger with the format of the log. Lines above level `info` are written immediately. */

@@ -1,4 +1,15 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -59,6 +70,24 @@ test('a line is in the file when it counts as written', async () => {
   expect(auditLinesIn(path)).toEqual([]); // Written in batches.
   await written;
   expect(auditLinesIn(path)).toEqual([line]);
+});
+
+test('a line of which only a part was accepted is complete in the next file', async () => {
+  const path = await pathOf();
+  const full = `${path}.fifo`;
+  execFileSync('mkfifo', [full]);
+  const pipe = openSync(full, constants.O_RDWR | constants.O_NONBLOCK);
+  const file = openSync(path, 'a');
+  const output = new LogOutput(pipe);
+  const line = `${'x'.repeat(100_000)}\n`; // A pipe holds 64 KB.
+  output.write('first\n');
+  output.write(line);
+  expect(output.writeNow()?.code).toBe('EAGAIN');
+  output.switchTo(file);
+  output.write('last\n');
+  expect(output.writeNow()).toBeUndefined();
+  expect(readFileSync(path, 'utf8') === `${line}last\n`).toBe(true);
+  for (const fd of [pipe, file]) closeSync(fd);
 });
 
 test('lines that a full disk does not accept until the end are counted in the log', async () => {
