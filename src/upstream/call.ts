@@ -68,7 +68,7 @@ export class UpstreamCalls {
   });
   /** The calls in flight. A write continues after its client has disconnected. */
   readonly inFlight = new WaitGroup();
-  /** The writes in flight, whose outcome a forced exit would lose. */
+  /** The writes that are being sent or were sent, whose outcome a forced exit would lose. */
   readonly pendingWrites: { operation: OperationName; requestId: string }[] = [];
 
   constructor(options: CallOptions) {
@@ -108,8 +108,6 @@ export class UpstreamCalls {
     request: WriteRequest<Name>,
     scope: RequestScope,
   ): Promise<Responses[Name] | OutcomeUnknown> {
-    const pending = { operation: request.operation, requestId: scope.requestId };
-    this.pendingWrites.push(pending);
     const caller = scope.caller.admissionKey;
     this.#options.readCache.forget(caller);
     try {
@@ -125,7 +123,6 @@ export class UpstreamCalls {
       if (unknown) return unknown;
       throw error;
     } finally {
-      remove(this.pendingWrites, pending);
       this.#options.readCache.forget(caller);
     }
   }
@@ -155,12 +152,14 @@ export class UpstreamCalls {
     };
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // The attempt itself is logged then.
+    const pending = { operation: request.operation, requestId: scope.requestId };
     try {
       const mayStart = isWrite ? this.#startOf(request, scope, timeoutMs) : undefined;
       return await withRetries(options, (retry) => {
         isAttempted = false;
         const attempt = () => {
           isAttempted = true;
+          if (isWrite) this.pendingWrites.push(pending);
           return this.#attempt(request, scope, signal, mayStart, retry);
         };
         const countAndAttempt = () => {
@@ -182,6 +181,7 @@ export class UpstreamCalls {
       throw error;
     } finally {
       clearTimeout(timer);
+      if (isWrite) remove(this.pendingWrites, pending);
     }
   }
 

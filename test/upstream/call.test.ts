@@ -349,6 +349,20 @@ test('writes of the same iteration are sent when their log lines are written, an
   expect(calls.pendingWrites).toEqual([]);
 });
 
+test('a write that waits for its place is not pending, because a forced exit loses no outcome of it', async () => {
+  const service = await startService();
+  const { calls } = startCalls(service, { maxConcurrency: 2 });
+  const scopes = ['ada', 'bob', 'eve'].map((name) => {
+    return { ...scopeOf(name, undefined, name), requestId: name };
+  });
+  const writing = scopes.map((scope) => calls.write(upgradeToHq, scope));
+  await service.arrived(2);
+  const pending = [...calls.pendingWrites];
+  service.release();
+  await Promise.all(writing);
+  expect(pending).toMatchObject([{ requestId: 'ada' }, { requestId: 'bob' }]);
+});
+
 test.each([
   [3600, ['behind that of the service ledger']],
   [-3600, ['ahead of that of the service ledger']],
