@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { suspendedMs } from '../lib/count-down.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { UpstreamRequest } from '../upstream/operations.ts';
 
@@ -26,7 +27,7 @@ export type Intent = {
    * there is none. Undefined if the client does not say.
    */
   ageMs: number | undefined;
-  /** When the request arrived, in the time of `performance.now()`. */
+  /** When the request arrived, in the time of `performance.now()`, as if that had gone on while the machine was suspended. */
   receivedAt: number;
 };
 
@@ -34,7 +35,7 @@ export type Intent = {
 export function intentOf(
   text: string,
   age: string | number | null | undefined,
-  { caller, receivedAt }: RequestScope,
+  { caller, receivedAt, wallOffset }: RequestScope,
   names = HEADERS,
 ): Intent {
   const key = parseKey(text, names.key);
@@ -47,7 +48,7 @@ export function intentOf(
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,
     ageMs,
-    receivedAt,
+    receivedAt: receivedAt - suspendedMs(wallOffset),
   };
 }
 

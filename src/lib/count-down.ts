@@ -5,7 +5,12 @@
  */
 export function countDown(ms: number, wallOffset = wallOffsetNow()): () => number {
   const end = performance.now() + ms;
-  return () => end - performance.now() - Math.max(0, wallOffsetNow() - wallOffset);
+  return () => end - performance.now() - suspendedMs(wallOffset);
+}
+
+/** For how long the machine was suspended since the wall clock was so far ahead of the monotonic one, in milliseconds. */
+export function suspendedMs(wallOffset: number): number {
+  return Math.max(0, Math.floor(wallOffsetNow() - wallOffset)); // `Date.now` has no fractions.
 }
 
 /** How far the wall clock is ahead of the monotonic one, in milliseconds. It grows while the machine is suspended. */

@@ -51,6 +51,16 @@ test('an intent knows its age, and when its headers arrived', () => {
   expect(intentOf('a', undefined, scope).ageMs).toBeUndefined();
 });
 
+test('an intent is older if the machine was suspended since it arrived', () => {
+  const { wallOffset, ...scope } = scopeOf();
+  const intent = intentOf('a', 0, {
+    ...scope,
+    receivedAt: 70_000,
+    wallOffset: wallOffset - 60_000,
+  });
+  expect(intent.receivedAt).toBeCloseTo(10_000, -1);
+});
+
 test('a token without sub cannot have keys', () => {
   const scope = scopeOf('token', undefined, null);
   expect(() => intentOf('key', undefined, scope)).toThrow(
