@@ -972,12 +972,17 @@ describe('a query', () => {
     expect(requests.map(({ body }) => body)).toEqual([query.body, query.body]);
   });
 
-  test('that names its document by a hash has a key unless it says that it is a query', async () => {
-    const { origin, requests } = await start([saved]);
-    const body = '{"documentId":"7","variables":{"query":"a"}}';
-    await retryQueries(createLedgerFetch(), { retries: 1 })(origin, { method: 'POST', body });
-    expect(requests[0]?.headers).toHaveProperty('idempotency-key');
-  });
+  test.each([
+    '{"documentId":"7","variables":{"query":"a"}}',
+    '{"query":"","extensions":{"persistedQuery":{"sha256Hash":"7"}}}',
+  ])(
+    'that names its document by a hash has a key unless it says that it is a query: %s',
+    async (body) => {
+      const { origin, requests } = await start([saved]);
+      await retryQueries(createLedgerFetch(), { retries: 1 })(origin, { method: 'POST', body });
+      expect(requests[0]?.headers).toHaveProperty('idempotency-key');
+    },
+  );
 
   test.each([
     ['60 seconds', () => '60'],

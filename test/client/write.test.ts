@@ -17,6 +17,7 @@ import {
   fieldError,
   hold,
   init,
+  json,
   member,
   never,
   notExecuted,
@@ -748,7 +749,22 @@ test('a write in progress is not said to be not sent after a later attempt was n
   const { open } = await start([unknown('IN_PROGRESS'), busy, saved]);
   const write = open('ada', { patienceMs: 60_000 });
   expect(await write.click()).toMatchObject(done);
-  expect(write.waits).toEqual(['in-progress', 'lost']);
+  expect(write.waits).toEqual(['in-progress', 'in-progress']);
+});
+
+test('a write of which one field was sent is not said to be not sent', async () => {
+  const busy = {
+    path: ['other'],
+    extensions: { code: 'UPSTREAM_BUSY', requestId: '7', retryable: true },
+  };
+  const partly = json({
+    data: { save: { __typename: 'ApproversSaved' }, other: null },
+    errors: [busy],
+  });
+  const { open } = await start([partly, saved]);
+  const write = open('ada', { patienceMs: 60_000 });
+  expect(await write.click()).toMatchObject(done);
+  expect(write.waits).toEqual(['lost']);
 });
 
 /** Two buttons of one page, which share a client, but no storage. */

@@ -101,6 +101,7 @@ export async function attempt(
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;
   let last = lost;
+  let state: AttemptResult['state'] = isOpen ? 'lost' : 'not-sent';
   let isUnclear = false;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
@@ -131,7 +132,9 @@ export async function attempt(
     if (rejected === undefined) {
       const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
       if (last.state === 'final' || !mayRepeat || stop?.aborted || waitMs > patience()) break;
-      tell([onProgress], { intent, attempt: count, state: last.state, code });
+      // An attempt that was not sent says nothing about an earlier one, which may have been executed.
+      state = last.state === 'not-sent' ? state : last.state;
+      tell([onProgress], { intent, attempt: count, state, code });
       await wait(waitMs, stop);
     }
     // A later response may not contain the outcome of a field that this response contains.

@@ -13,8 +13,8 @@ export type KnownIntent = {
   sentAs: Intent;
   /** The name of its `createWrite`, or an empty text. Undefined for a key that the app made. Such a key never joins another write. */
   name?: string | undefined;
-  /** What must be equal in two requests of a double click. Undefined once a further click cannot be one. */
-  joinId?: string | undefined;
+  /** What must be equal in two requests of a double click. Not a text once a further click cannot be one. */
+  joinId?: string | false | undefined;
   /** A hash of the variables of `createWrite`. */
   variables?: string | undefined;
   /** The response that the second click of a double click gets as well. */

@@ -101,9 +101,9 @@ async function sendOrJoin(
   // be compared.
   const mayJoin = known.name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
   const joinId =
-    mayJoin && textOf(body)
-      ? JSON.stringify([instance, known.name, user, url, ownHeaders(request), id])
-      : undefined;
+    mayJoin &&
+    textOf(body) &&
+    JSON.stringify([instance, known.name, user, url, ownHeaders(request), id]);
   const others = [...knownIntents.values()];
   const same = others.find(
     ({ endedAt = startedAt, joinId: otherId }) =>

@@ -1,5 +1,5 @@
 import { withHeaders } from './intent.ts';
-import { parseJson } from './response.ts';
+import { parseJson, textOf } from './response.ts';
 
 /** A header that is not sent. It has the value `query` or `mutation`, for a request that names its document by a hash. */
 export const OPERATION_TYPE = 'operation-type';
@@ -11,8 +11,8 @@ export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boole
   const type = headers.get(OPERATION_TYPE);
   if (type) return type === 'query';
   if (method.toUpperCase() !== 'POST') return true;
-  const { query }: Record<string, unknown> = Object(parseJson(`${body}`));
-  return typeof query === 'string' && !/\bmutation\b/.test(query);
+  const query = textOf(Object(parseJson(`${body}`)).query);
+  return !!query && !/\bmutation\b/.test(query);
 }
 
 /** Splits a request into its parts, with a body that can be sent more than once. */

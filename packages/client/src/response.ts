@@ -56,11 +56,13 @@ export function readResponse({ status, headers }: Response, text: string): Attem
   return {
     state: isInProgress
       ? 'in-progress'
-      : isOfGateway || isRejectedByProxy
-        ? isRetryable
-          ? 'not-sent'
-          : 'final'
-        : 'lost',
+      : !isOfGateway && !isRejectedByProxy
+        ? 'lost'
+        : !isRetryable
+          ? 'final'
+          : hasField(body)
+            ? 'lost'
+            : 'not-sent',
     isOpen: isCertain ? (isOutcome ? false : undefined) : true,
     body,
     init: { status, headers },
@@ -95,8 +97,7 @@ export const toResponse = (body: GraphqlBody, init: ResponseInit = {}): Response
   );
 
 function parseBody(text: string): GraphqlBody | undefined {
-  const body = parseJson(text);
-  if (!isObject(body)) return undefined;
+  const body = Object(parseJson(text));
   const { data, errors = [] } = body;
   const hasErrors = Array.isArray(errors) && errors.every(isObject);
   return hasErrors && isObject(data ?? errors[0]) ? body : undefined;

@@ -220,12 +220,10 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     kept.set(intent, user);
     sent.intent = intent;
     sent.user = user;
-    let wasSent = false;
-    const listener = ({ intent: sentAs, state: now }: Progress) => {
-      if (open !== sent || state.phase !== 'sending' || recall(intent).sentAs !== sentAs) return;
-      wasSent ||= /lost|progress/.test(now);
-      // An earlier attempt may have been executed, although a later one was not sent.
-      set({ phase: 'sending', wait: wasSent && now === 'not-sent' ? 'lost' : now });
+    const listener = ({ intent: sentAs, state: wait }: Progress) => {
+      if (open === sent && state.phase === 'sending' && recall(intent).sentAs === sentAs) {
+        set({ phase: 'sending', wait });
+      }
     };
     listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
