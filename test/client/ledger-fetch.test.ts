@@ -9,6 +9,7 @@ import {
   type AnyResult,
   cancel,
   createLedgerFetch,
+  type LedgerFetchOptions,
   newIntent,
   type Progress,
   readField,
@@ -471,6 +472,19 @@ describe('a double click', () => {
     expect(kinds()).toEqual(['mutation', 'settle', 'mutation']);
   });
 
+  test('is over once the user has asked what became of it, also while the first is in flight', async () => {
+    const { origin, kinds, keys } = await start([never, saved], executed);
+    const click = createSave(origin);
+    const first = click();
+    await until(() => kinds().length === 1);
+    await settle<Data>(String(keys()[0]), { url: origin });
+    expect(await click()).toEqual(kept);
+    expect(kinds()).toEqual(['mutation', 'settle', 'mutation']);
+    expect(new Set(keys()).size).toBe(2);
+    cancel(String(keys()[0]));
+    expect(await first).toEqual(kept);
+  });
+
   test('knows the intent to ask with if the first click is aborted', async () => {
     const abort = new AbortController();
     const { origin, keys } = await start([() => abort.abort(new Error('unmounted'))]);
@@ -918,6 +932,23 @@ test('settles through a gateway that executes only the documents of an app', asy
   const settled = await settle(newIntent(), { url: `${url}/graphql`, token: () => token });
   // The gateway has just started, so it has no records of the time before.
   expect(settled.errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+});
+
+test('settling a write has the credentials of its request, such as cookies of another origin', async () => {
+  const { origin, kinds } = await start([cut], executed);
+  const credentials: unknown[] = [];
+  const options: LedgerFetchOptions = {
+    patienceMs: 0,
+    fetch(url, request) {
+      credentials.push(request?.credentials);
+      return fetch(url, request);
+    },
+  };
+  const request: RequestInit = { ...init(), credentials: 'include' };
+  expect(await save(origin, options, request)).toEqual(kept);
+  await settle(newIntent(), { ...options, url: origin, credentials: 'include' });
+  expect(kinds()).toEqual(['mutation', 'settle', 'settle']);
+  expect(credentials).toEqual(['include', 'include', 'include']);
 });
 
 test.each(['GRAPHQL_VALIDATION_FAILED', 'QUERY_NOT_IN_SAFELIST'])(

@@ -147,7 +147,7 @@ async function sendUntilKnown(
 ): Promise<Response> {
   const { sentAs: intent } = noted;
   const { attemptMs: smallMs = times.attemptMs, onProgress } = options;
-  const { body, headers, signal } = request;
+  const { body, signal } = request;
   const size = textOf(body)?.length ?? Number.POSITIVE_INFINITY;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
   const init = (ageMs?: number) =>
@@ -166,11 +166,10 @@ async function sendUntilKnown(
   if (isOpen) {
     onProgress?.({ intent, attempt: 0, state: 'settling' });
     const settled = await settle(intent, {
+      ...request,
       ...options,
       onProgress: undefined,
       url,
-      headers,
-      signal,
       patienceMs: Math.max(patienceMs, smallMs / 2),
     });
     // If nothing was executed, the last error is the reason, if it has a code.

@@ -11,9 +11,8 @@ const firstDocument =
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;
-  readonly headers?: RequestInit['headers'] | undefined;
   readonly signal?: AbortSignal | null | undefined;
-};
+} & Pick<RequestInit, 'headers' | 'credentials'>;
 
 /** A GraphQL result, for `readField`. */
 export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
@@ -34,14 +33,17 @@ export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
  */
 export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
-  { url, headers, signal, ...options }: SettleOptions,
+  { url, signal, ...options }: SettleOptions & { readonly instance?: number },
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
   const ask = (query: string) => {
     const init = (ageMs?: number) => {
       const body = JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } });
-      return withHeaders({ method: 'POST', headers, body }, { 'content-type': 'application/json' });
+      return withHeaders(
+        { ...options, method: 'POST', body },
+        { 'content-type': 'application/json' },
+      );
     };
     return attempt(sentAs, url, init, signal, options);
   };
@@ -51,8 +53,8 @@ export async function settle<Data extends object = Record<string, unknown>>(
   // A gateway or a manifest that is older than this package may lack a field of the document.
   if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) [last] = await ask(firstDocument);
   throwIfAborted(signal);
-  // From now on, the same click is a new decision.
-  if (known.endedAt) known.joinId = undefined;
+  // From now on, the same click is a new decision, unless the write has asked by itself: only its options have an `instance`.
+  if (!options.instance) known.joinId = undefined;
   const result = toResult(last.body, sentAs);
   const isKnown = last.state === 'final' && !/LOST|UNKNOWN/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
