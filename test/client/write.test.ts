@@ -454,6 +454,21 @@ test.each<[string, () => unknown]>([
   expect(reports).toEqual([errorOfQuery]);
 });
 
+test('a client that masks the fields of a member does not hide that the write is in progress', async () => {
+  const answer = settled([{ responseName: 'save', outcome: inProgress }]);
+  const { open, origin } = await start([unknown('IN_PROGRESS')], answer);
+  const ledgerFetch = createLedgerFetch({ ...soon, token: () => tokenOf('ada') });
+  const write = open('ada', {
+    async send(headers) {
+      const { data } = await (await ledgerFetch(origin, init({}, headers))).json();
+      const { __typename } = data.save;
+      return { data: { save: { __typename } } };
+    },
+  });
+  // With "I have checked", the user could do it a second time.
+  expect(await write.click()).toMatchObject({ phase: 'unknown', mayAsk: true, mayDismiss: false });
+});
+
 test('a client that returns nothing does not hide what became of the write', async () => {
   const { open, origin } = await start([saved]);
   const ledgerFetch = createLedgerFetch({ token: () => tokenOf('ada') });

@@ -228,9 +228,10 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
     let result: AnyResult<Data> = Object(await send().catch((error: unknown) => ({ error })));
-    if (read(result).kind !== 'member') {
+    if (!('member' in toState(read(result)))) {
       const { error } = result;
-      // Only the response says that nothing was done. The error may be that of another request, or a fault of the app.
+      // Only the response says that nothing was done. The error may be that of another request, or a fault of the app. A client
+      // with masked fragments hides the code of an unknown outcome.
       result = (await (await responseTo(intent))?.json()) ?? result;
       if (error && !result.errors) globalThis.reportError?.(error);
     }
