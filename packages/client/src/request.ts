@@ -7,12 +7,12 @@ export const OPERATION_TYPE = 'operation-type';
 export type HeadedRequest = RequestInit & { readonly headers: Headers };
 
 /** Whether a request certainly changes nothing. Any `POST` may be a mutation, even if it names its document by a hash. */
-export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boolean {
+export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boolean | '' | undefined {
   const type = headers.get(OPERATION_TYPE);
   if (type) return type === 'query';
   if (method.toUpperCase() !== 'POST') return true;
-  const query = textOf(Object(parseJson(`${body}`)).query);
-  return !!query && !/\bmutation\b/.test(query);
+  const { query } = Object(parseJson(`${body}`));
+  return textOf(query) && !/\bmutation\b/.test(query);
 }
 
 /** Splits a request into its parts, with a body that can be sent more than once. */
