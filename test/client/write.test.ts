@@ -364,6 +364,26 @@ test('another form without a name sends a write with other variables as its own'
   expect(page.keys()).toEqual([key]);
 });
 
+test('a listener hears the latest state if another one submits the next write at once', async () => {
+  const { open } = await start([saved, cut], cut);
+  const write = open();
+  let heard: WriteState<Data['save']> | undefined;
+  let isFirst = true;
+  write.subscribe((state) => {
+    if (state.phase === 'done' && isFirst) {
+      isFirst = false;
+      write.submit('Bob');
+    }
+  });
+  write.subscribe((state) => {
+    heard = state;
+  });
+  write.submit('Ada');
+  await until(() => !isFirst);
+  expect(heard).toEqual({ phase: 'sending' });
+  expect(await write.ended()).toMatchObject(lost);
+});
+
 test('variables that have no text do not stop a write', async () => {
   const circular: Record<string, unknown> = {};
   circular.self = circular;

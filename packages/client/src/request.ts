@@ -7,7 +7,11 @@ export const OPERATION_TYPE = 'operation-type';
 export type HeadedRequest = RequestInit & { readonly headers: Headers };
 
 /** Whether a request certainly changes nothing. Any `POST` may be a mutation, even if it names its document by a hash. */
-export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boolean | '' | undefined {
+export function isQuery({
+  method = 'GET',
+  headers,
+  body,
+}: HeadedRequest): boolean | '' | undefined {
   const type = headers.get(OPERATION_TYPE);
   if (type) return type === 'query';
   if (method.toUpperCase() !== 'POST') return true;

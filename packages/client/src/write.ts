@@ -180,7 +180,11 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
       shown = { ...open, at: performance.now() };
       forget();
     }
-    tell(own, next);
+    // A listener may submit the next write.
+    tell(
+      [...own].map((listener) => () => listener(state)),
+      next,
+    );
   }
 
   /** Keeps the intent of an outcome that was shown only for a moment before its user has signed out. */
