@@ -753,7 +753,7 @@ test('a repeat after a settlement has an age, although nothing was executed befo
   const result = save(origin, { onProgress }, withIntent(init(), intent));
   expect(await result).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
   await settling;
-  expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
+  expect(ages().filter(Boolean)).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
 });
 
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
