@@ -137,7 +137,7 @@ test('while the connection stays broken, the page says so, and asks again withou
 });
 
 test.each([
-  ['IN_PROGRESS', 'The ledger is still working on it.'],
+  ['IN_PROGRESS', 'The ledger has not answered yet.'],
   ['ORPHANED', 'We could not learn whether the approvers were saved.'],
 ])('%s: the page offers to ask again, and tells that nothing was done', async (code, title) => {
   const { page } = stack;

@@ -403,7 +403,7 @@ test('after ten seconds, the page shows the time and how long it can take', asyn
   expect(await page.getByRole('timer').isVisible()).toBe(false);
   while (!(await page.getByRole('timer').isVisible())) await page.clock.runFor(1_000);
   expect(await page.getByRole('timer').textContent()).toMatch(/^1\d seconds\.$/);
-  await page.getByText('After about a minute we stop trying').waitFor();
+  await page.getByText('If no answer arrives, we stop trying after a while').waitFor();
 });
 
 test('no page scrolls sideways at a width of 420 pixels', async () => {

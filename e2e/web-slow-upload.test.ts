@@ -91,7 +91,7 @@ test('an upload that stalls is repeated by the browser and by the app, and arriv
 
   await user.send('CSV upload');
 
-  await page.getByText('It is not sent yet').waitFor();
+  await page.getByText('The ledger cannot take it').waitFor();
   await outcomeOf(page).getByText('The file was processed.').waitFor();
   expect(statuses).toEqual([408, 408, 200]);
   expect(proxy.stalled).toHaveLength(3);

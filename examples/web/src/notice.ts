@@ -92,11 +92,11 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
     case 'UPSTREAM_INVALID_RESPONSE':
       return because('The answer of the ledger was damaged.');
     case 'ORPHANED':
-      return because('The answer of the ledger was lost. It may still be found.');
+      return because('There is no record of an answer of the ledger. One may still be found.');
     case 'IN_PROGRESS':
       return {
         tone: 'warning',
-        title: 'The ledger is still working on it.',
+        title: 'The ledger has not answered yet.',
         details: ['Ask again in a moment.'],
         reference: requestId,
       };
@@ -131,7 +131,7 @@ export function describeForgotten({ done }: Words): Notice {
   return {
     tone: 'warning',
     title: `Nobody can say whether ${done}.`,
-    details: ['The answer was lost, and the gateway no longer has a record of it.', checkFirst],
+    details: ['The answer was lost, and the gateway has no record of it.', checkFirst],
   };
 }
 
@@ -163,7 +163,7 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
       return {
         tone: 'problem',
         title: nothingDone,
-        details: ['The ledger did not get it, and will not get it later. You can do it again.'],
+        details: ['It will not be done later either. You can do it again.'],
       };
     case 'OPERATION_STOPPED':
       return { tone: 'problem', title: nothingDone, details: [error.message], reference };

@@ -30,8 +30,8 @@ export function Waiting({ onCancel, children }: Props) {
         {seconds >= LONG_S && (
           <p className="hint">
             {/* Without this role, a screen reader would read each second. */}
-            <span role="timer">{seconds} seconds.</span> After about a minute we stop trying, and
-            say what is known then. You can ask again later.
+            <span role="timer">{seconds} seconds.</span> If no answer arrives, we stop trying after
+            a while, and say what is known then.
           </p>
         )}
       </div>
