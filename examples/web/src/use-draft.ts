@@ -16,7 +16,8 @@ export function useDraft<Value>(
     try {
       sessionStorage.setItem(item, JSON.stringify(value));
     } catch {
-      // The storage is full: it is lost with the page.
+      // The storage is full: it is lost with the page. An older value would be taken for what was sent.
+      sessionStorage.removeItem(item);
     }
   }, [item, value]);
   return [value, setValue];
