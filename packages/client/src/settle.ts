@@ -11,8 +11,10 @@ const firstDocument =
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;
+  readonly headers?: RequestInit['headers'] | undefined;
+  readonly credentials?: RequestCredentials;
   readonly signal?: AbortSignal | null | undefined;
-} & Pick<RequestInit, 'headers' | 'credentials'>;
+};
 
 /** A GraphQL result, for `readField`. */
 export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
