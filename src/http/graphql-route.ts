@@ -98,8 +98,6 @@ export function registerGraphqlRoute(
     },
 
     handler(request, reply) {
-      // If the client disconnected while its body was parsed, it could not learn the outcome of a write.
-      if (reply.raw.closed) throw clientDisconnected();
       const response = withSpan(request.span, () =>
         currentState.run(request.state, () => respond(request, reply, options)),
       );
@@ -199,12 +197,17 @@ function createScope(
   };
 }
 
-/** Waits for CPU time of the caller, and executes the request. */
+/**
+ * Waits for CPU time of the caller, and executes the request. A client that has closed only its own side may wait for the
+ * outcome of a write (docs/decisions/0016).
+ */
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, state } = request;
-  const turn = lane.take(request.admissionKey, request.receivedAt, request.disconnected);
+  const turn = lane.take(request.admissionKey, request.receivedAt);
   if (turn) await turn;
+  // A client that has left while its body was parsed could not learn the outcome of a write.
+  if (reply.raw.closed) throw clientDisconnected();
   const search = searchOf(url);
   const response = await execute({ method, headers, search, body, scope, state }).finally(() =>
     logUndeliveredWrites(log, request),
