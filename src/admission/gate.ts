@@ -235,9 +235,9 @@ export class Gate {
 }
 
 /**
- * Limits what connections may do in an iteration of the event loop to 16 steps, of which one caller may take eight. A step reads
+ * Limits how many steps connections may take in an iteration of the event loop. One caller may take half of them. A step reads
  * up to 64 KB, or starts a pipelined request. Node alone would do everything that has arrived on all connections in one
  * iteration. Without this limit, 40 uploads of 15 MB make others wait for seconds on a busy machine, and so do 24,000 pipelined
  * requests (docs/decisions/0025).
  */
-export const createIterationLimit = () => new Gate({ limit: 16, maxWaiting: Infinity });
+export const createIterationLimit = (steps = 16) => new Gate({ limit: steps, maxWaiting: Infinity });

@@ -44,8 +44,8 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
-  /** Limits how many pipelined requests start in an iteration of the event loop. */
-  readonly #starting = createIterationLimit();
+  /** One pipelined request starts in an iteration of the event loop, because Node accepts only one connection in each. */
+  readonly #starting = createIterationLimit(1);
   #isClosing = false;
 
   watch(server: Server): void {
