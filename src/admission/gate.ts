@@ -240,4 +240,5 @@ export class Gate {
  * iteration. Without this limit, 40 uploads of 15 MB make others wait for seconds on a busy machine, and so do 24,000 pipelined
  * requests (docs/decisions/0025).
  */
-export const createIterationLimit = (steps = 16) => new Gate({ limit: steps, maxWaiting: Infinity });
+export const createIterationLimit = (steps = 16) =>
+  new Gate({ limit: steps, maxWaiting: Infinity });
