@@ -27,7 +27,7 @@ export type Intent = {
    * there is none. Undefined if the client does not say.
    */
   ageMs: number | undefined;
-  /** When the request arrived, in the time of `performance.now()`, as if that had gone on while the machine was suspended. */
+  /** When the request arrived, in the time of `performance.now()`. If the machine was suspended since then, so much earlier. */
   receivedAt: number;
 };
 

@@ -88,7 +88,7 @@ function throwIfExceeded(found: JsonLimits, limits: JsonLimits): void {
 class LongNumbers {
   readonly #text: string;
   readonly #keepsDigits: boolean;
-  /** The text up to `copied`, the end of which is in `parts`. */
+  /** What replaces the text up to `copied`: `marked`, followed by `parts`. */
   #marked = '';
   #copied = 0;
   readonly #parts: string[] = [];
@@ -153,7 +153,7 @@ export function toJson(value: unknown): string {
   return json.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f]../g, '$1\ufffd');
 }
 
-/** Escapes characters in a JSON text. They may only be those that stand in its strings. */
+/** Escapes characters of a JSON text, which may stand only in its strings. */
 export function escapeJson(json: string, characters: RegExp): string {
   const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return json.replace(characters, escapeOf);

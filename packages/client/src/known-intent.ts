@@ -13,7 +13,7 @@ export type KnownIntent = {
   sentAs: Intent;
   /** The name of its `createWrite`, or an empty text. Undefined for a key that the app made. Such a key never joins another write. */
   name?: string | undefined;
-  /** What must be equal in two requests of a double click. Not a text once a further click cannot be one. */
+  /** What must be equal in two requests of a double click. It is no text if a further click cannot be part of one. */
   joinId?: string | false | undefined;
   /** A hash of the variables of `createWrite`. */
   variables?: string | undefined;
