@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { cpus } from 'node:os';
@@ -65,6 +66,20 @@ export async function stop({ process: child }: Child): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   await exited;
   clearTimeout(timer);
+}
+
+/** The next message of a child. Rejects if the child ends first, or sends nothing for three minutes. */
+export async function reply<Message>({ process: child }: Child): Promise<Message> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(180_000)]);
+  const onExit = () => ended.abort(new Error('A process of the benchmark ended'));
+  child.once('exit', onExit);
+  try {
+    const [message] = await once(child, 'message', { signal });
+    return message;
+  } finally {
+    child.off('exit', onExit);
+  }
 }
 
 /** Repeats a request until its first 200. Returns how long that took, in milliseconds. */

@@ -31,7 +31,7 @@ export async function compareCrowds(
   pace: CrowdPace,
 ): Promise<CrowdResult[]> {
   const { token } = credentials;
-  const service = await startService(0);
+  const service = await startService();
   const load = start(cores.load, new URL('crowd-load.ts', import.meta.url), { ipc: true });
   const running: Running[] = [];
   const run = async ({ child, origin }: Running, seconds: number, load_: CrowdJob['load']) => {
@@ -40,8 +40,7 @@ export async function compareCrowds(
     return { ...(await runJob(load, job)), cpuS: cpuSeconds(child.pid) - cpu };
   };
   try {
-    for (const peer of peers)
-      running.push(await startPeer(peer, gateway, service.origin, credentials));
+    for (const peer of peers) running.push(await startPeer(peer, gateway, service, credentials));
     await checkResponses(typical, running, service, token);
     for (const one of running) await run(one, pace.warmUp, { connections: PEAK_CONNECTIONS });
     const results = running.map((one) => ({ one, rounds: [] as CrowdRound[] }));

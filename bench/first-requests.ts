@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer } from './peers.ts';
+import { type Credentials, type Peer, type Service, startPeer } from './peers.ts';
 import { measureStarts } from './starts.ts';
 import { markdown, median } from './table.ts';
 import { type HttpRequest, requestOf, type Workload } from './workloads.ts';
@@ -36,7 +36,7 @@ async function measureStart(
   peer: Peer,
   workload: Workload,
   gateway: URL,
-  service: string,
+  service: Service,
   credentials: Credentials,
 ): Promise<FirstRequests> {
   const ready: HttpRequest = { method: 'GET', path: '/readyz', headers: {} };

@@ -39,7 +39,7 @@ export async function compareKeys(
 ): Promise<StoreResult[]> {
   const workload = { ...workloadNamed('workflow-action'), connections };
   const { token } = credentials;
-  const service = await startService(workload.delayMs);
+  const service = await startService();
   const load = startLoad();
   const running: Running[] = [];
   try {
@@ -48,17 +48,17 @@ export async function compareKeys(
       const keyless = await startPeer(
         { ...ours, store, storeDelayMs },
         gateway,
-        service.origin,
+        service,
         credentials,
       );
       running.push(keyless);
       const keyed: Running = { ...keyless, peer: { ...keyless.peer, protocol: 'keyed' } };
       await whenStoreUsable(workload, keyed, token);
       await checkResponses(workload, [keyless, keyed], service, token);
-      await warmUp(workload, keyed, load, token, pace);
-      const requests = await warmUp(workload, keyless, load, token, pace);
+      await warmUp(workload, keyed, load, [token], pace);
+      const requests = await warmUp(workload, keyless, load, [token], pace);
       const rounds: StoreResult['rounds'] = [];
-      const run = (one: Running) => measure(workload, one, load, service, token, requests);
+      const run = (one: Running) => measure(workload, one, load, service, [token], requests);
       gateways.push({ store, keyless, keyed, rounds, run });
     }
     for (let n = 0; n < pace.rounds; n++) {

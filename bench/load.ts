@@ -7,7 +7,8 @@ export type Job = {
   workload: string;
   protocol: Protocol;
   origin: string;
-  token: string;
+  /** The tokens of the callers, whose requests follow each other in turn. */
+  tokens: readonly string[];
   connections: number;
   requests: number;
 };
@@ -25,10 +26,14 @@ export type Load = {
   bytes: number;
 };
 
+/** How many requests each server got so far. The next job continues their rotation. */
+const sent = new Map<string, number>();
+
 /** Runs a closed loop: each connection sends its next request when the last one has its response. */
 async function run(job: Job): Promise<Load> {
   const workload = workloadNamed(job.workload);
-  const count = job.requests / job.connections;
+  const offset = sent.get(job.origin) ?? 0;
+  sent.set(job.origin, offset + job.requests);
   const latencies: number[] = [];
   let failed = 0;
   let bytes = 0;
@@ -43,7 +48,7 @@ async function run(job: Job): Promise<Load> {
       timeout: 60,
       sampleInt: 100,
       setupClient: (client) => {
-        client.setRequests(rotationOf(workload, job.protocol, job.token, connection, count));
+        client.setRequests(rotationOf(workload, job, connection, offset));
         connection += 1;
         start = performance.now();
       },

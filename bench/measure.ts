@@ -1,9 +1,9 @@
 import http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { residentMb } from '../stress/process.ts';
-import { type Child, cpuSeconds, send } from './children.ts';
+import { type Child, cpuSeconds, reply, send } from './children.ts';
 import type { Job, Load } from './load.ts';
-import type { Running } from './peers.ts';
+import { countsOf, type Running, type Service } from './peers.ts';
 import { cheapRequest, requestOf, typical, type Workload } from './workloads.ts';
 
 /** The figures of one peer in one round. */
@@ -13,7 +13,11 @@ export type Round = {
   p50Ms: number;
   p99Ms: number;
   rssMb: number;
+  /** Requests to the service, and connections that were opened to it and used, for each request. */
   calls: number;
+  connections: number;
+  /** CPU time of the stub service for each request. */
+  serviceCpuUs: number;
   requests: number;
 };
 
@@ -27,22 +31,12 @@ export type Strain = {
   rssAfterMb: number;
 };
 
-type Service = { origin: string };
-
 /** Sends a job to the load process and returns its figures. Rejects if any request failed. */
-function runLoad(load: Child, job: Job): Promise<Load> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error('A load did not finish within 3 min')),
-      180_000,
-    );
-    load.process.once('message', (result: Load) => {
-      clearTimeout(timer);
-      if (result.failed > 0) reject(new Error(`${result.failed} of ${result.completed} failed`));
-      else resolve(result);
-    });
-    load.process.send(job);
-  });
+async function runLoad(load: Child, job: Job): Promise<Load> {
+  load.process.send(job);
+  const result = await reply<Load>(load);
+  if (result.failed > 0) throw new Error(`${result.failed} of ${result.completed} failed`);
+  return result;
 }
 
 /** Throws unless all peers return the same data, and the proxy returns what the service does. */
@@ -82,18 +76,18 @@ export async function checkResponses(
 export const WARM_REQUESTS = 15_000;
 
 /**
- * Warms a peer up with `WARM_REQUESTS`, or for `seconds.warmUp` if that is shorter. Returns the number of requests for a
+ * Warms a peer up with `WARM_REQUESTS`, or for `seconds.warmUp` if that is shorter, but with all tokens. Returns the number of requests for a
  * round of the given duration.
  */
 export async function warmUp(
   workload: Workload,
   { peer, origin }: Running,
   load: Child,
-  token: string,
+  tokens: readonly string[],
   seconds: { warmUp: number; round: number },
 ): Promise<number> {
   const { name, connections } = workload;
-  const job = { workload: name, protocol: peer.protocol, origin, token, connections };
+  const job = { workload: name, protocol: peer.protocol, origin, tokens, connections };
   const start = performance.now();
   let perConnection = 2;
   let sent = 0;
@@ -101,7 +95,8 @@ export async function warmUp(
     const result = await runLoad(load, { ...job, requests: perConnection * connections });
     sent += result.completed;
     const perSecond = result.completed / result.seconds / connections;
-    if (sent >= WARM_REQUESTS || performance.now() - start >= seconds.warmUp * 1000) {
+    const isLong = sent >= WARM_REQUESTS || performance.now() - start >= seconds.warmUp * 1000;
+    if (isLong && sent >= tokens.length) {
       return Math.max(2, Math.ceil(perSecond * seconds.round)) * connections;
     }
     perConnection = Math.max(2, Math.ceil((perSecond * seconds.warmUp) / 4));
@@ -114,26 +109,30 @@ export async function measure(
   { peer, child, origin }: Running,
   load: Child,
   service: Service,
-  token: string,
+  tokens: readonly string[],
   requests: number,
 ): Promise<Round> {
   const { name, connections } = workload;
-  const job = { workload: name, protocol: peer.protocol, origin, token, connections, requests };
-  const count = { path: '/__calls', headers: {} };
-  await send(service.origin, { method: 'POST', ...count });
-  const cpu = cpuSeconds(child.pid);
-  const result = await runLoad(load, job);
-  const cpuUs = ((cpuSeconds(child.pid) - cpu) * 1e6) / result.completed;
+  const { protocol } = peer;
+  const job = { workload: name, protocol, origin, tokens, connections, requests };
+  const before = await countsOf(service);
+  const [cpu, serviceCpu] = [cpuSeconds(child.pid), cpuSeconds(service.child.pid)];
+  const { completed, seconds, p50Ms, p99Ms } = await runLoad(load, job);
+  const perRequest = (amount: number) => amount / completed;
+  const cpuUs = perRequest((cpuSeconds(child.pid) - cpu) * 1e6);
+  const serviceCpuUs = perRequest((cpuSeconds(service.child.pid) - serviceCpu) * 1e6);
   const rssMb = residentMb(child.pid);
-  const { calls } = JSON.parse((await send(service.origin, { method: 'GET', ...count })).text);
+  const after = await countsOf(service);
   return {
     cpuUs,
-    perSecond: result.completed / result.seconds,
-    p50Ms: result.p50Ms,
-    p99Ms: result.p99Ms,
+    perSecond: completed / seconds,
+    p50Ms,
+    p99Ms,
     rssMb,
-    calls: calls / result.completed,
-    requests: result.completed,
+    calls: perRequest(after.calls - before.calls),
+    connections: perRequest(after.connections - before.connections),
+    serviceCpuUs,
+    requests: completed,
   };
 }
 
@@ -177,6 +176,6 @@ export async function restingMb(
   token: string,
   seconds: { warmUp: number; round: number },
 ): Promise<number> {
-  await warmUp(typical, running, load, token, seconds);
+  await warmUp(typical, running, load, [token], seconds);
   return residentMb(running.child.pid);
 }

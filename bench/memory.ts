@@ -2,7 +2,7 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMb } from '../stress/process.ts';
 import { send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer } from './peers.ts';
+import { type Credentials, type Peer, type Service, startPeer } from './peers.ts';
 import { measureStarts } from './starts.ts';
 import { markdown, median } from './table.ts';
 import { cheapRequest, type HttpRequest } from './workloads.ts';
@@ -36,7 +36,7 @@ export async function measureMemory(
 async function measureStart(
   peer: Peer,
   gateway: URL,
-  service: string,
+  service: Service,
   credentials: Credentials,
   requests: readonly HttpRequest[],
 ): Promise<Memory> {

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { freePort } from '../testkit/port.ts';
 import type { PostgresServer } from '../testkit/postgres.ts';
-import { type Child, cores, start, waitFor } from './children.ts';
+import { type Child, cores, reply, start, waitFor } from './children.ts';
+import type { ServiceCounts, ServiceSetup } from './service.ts';
 import { prepareStore, type StoreName } from './stores.ts';
 import { cheapRequest, type Protocol } from './workloads.ts';
 
@@ -102,15 +102,26 @@ export function startLoad(): Child {
   return start(cores.load, new URL('load.ts', import.meta.url), { ipc: true });
 }
 
+/** The stub service, with the CA that its certificate is from if it has TLS. */
+export type Service = { child: Child; origin: string; caFile?: string };
+
 /** Starts the stub service. */
-export async function startService(delayMs: number): Promise<{ child: Child; origin: string }> {
-  const port = await freePort();
-  const child = start(cores.service, new URL('service.ts', import.meta.url), {
-    args: [String(port), String(delayMs)],
-  });
-  const origin = `http://127.0.0.1:${port}`;
-  await waitFor(child, origin, { method: 'GET', path: '/__calls', headers: {} });
-  return { child, origin };
+export async function startService(
+  setup: Partial<ServiceSetup> = {},
+  caFile?: string,
+): Promise<Service> {
+  const all: ServiceSetup = { delayMs: 0, announces: true, ...setup };
+  const args = [JSON.stringify(all)];
+  const child = start(cores.service, new URL('service.ts', import.meta.url), { args, ipc: true });
+  const port = await reply<number>(child);
+  const origin = `${all.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  return { child, origin, ...(caFile !== undefined && { caFile }) };
+}
+
+/** What has arrived at the service so far. */
+export function countsOf({ child }: Service): Promise<ServiceCounts> {
+  child.process.send('counts');
+  return reply(child);
 }
 
 /**
@@ -120,7 +131,7 @@ export async function startService(delayMs: number): Promise<{ child: Child; ori
 export async function startPeer(
   peer: Peer,
   gateway: URL,
-  service: string,
+  service: Service,
   credentials: Credentials,
   nodeArgs: string[] = [],
   ready = cheapRequest(peer.protocol, credentials.token),
@@ -136,7 +147,8 @@ export async function startPeer(
     environment: {
       HOST: '127.0.0.1',
       PORT: String(port),
-      ...baseUrls(`${service}/`),
+      UPSTREAM_BASE_URL: `${service.origin}/`,
+      ...(service.caFile !== undefined && { NODE_EXTRA_CA_CERTS: service.caFile }),
       ...((store ?? peer.verifies) && credentials.environment),
       ...(store && {
         IDEMPOTENCY_STORE: store.setting,

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { callerCounts, compareCallers, selectKinds, tableOfCallers } from './callers.ts';
 import { keepOffGateway, stop } from './children.ts';
 import { compareCrowds, tableOfCrowds } from './crowd.ts';
 import { measureFirstRequests, tableOfFirstRequests } from './first-requests.ts';
@@ -29,6 +30,7 @@ import {
   startPeer,
   startService,
 } from './peers.ts';
+import { plotOf } from './plot.ts';
 import { type ProfileEntry, readProfile } from './profile.ts';
 import { type PeerResult, tableOf, tableOfChanges, type WorkloadResult } from './table.ts';
 import { type Workload, workloadNamed, workloads } from './workloads.ts';
@@ -45,6 +47,9 @@ const { values: options } = parseArgs({
     'store-delay': { type: 'string', default: '0' },
     'cpu-prof': { type: 'string' },
     against: { type: 'string' },
+    callers: { type: 'string' },
+    services: { type: 'string' },
+    svg: { type: 'string' },
     gateway: { type: 'string', default: fileURLToPath(new URL('../src/main.ts', import.meta.url)) },
   },
 });
@@ -61,6 +66,7 @@ const CROWD = 'crowd';
 const alone = new Map([
   ['first-requests', compareFirstRequests],
   ['memory', compareMemory],
+  ['callers', compareByCallers],
 ]);
 
 /** Durations in seconds. The processes are started anew so many times, and measured in so many rounds each. */
@@ -84,6 +90,10 @@ const pairPace = { ...pace, rounds: options.quick ? 6 : 40, round: 0.5 };
 const againstPace = options.quick
   ? { ...pace, starts: 2, rounds: 4, round: 0.5 }
   : { ...pace, starts: 4, rounds: 6, round: 1 };
+
+const callersPace = options.quick
+  ? { starts: 1, rounds: 3, warmUp: 3, lead: 1, round: 1 }
+  : { starts: 2, rounds: 5, warmUp: 30, lead: 2, round: 1.5 };
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -187,11 +197,34 @@ async function compareMemory(): Promise<void> {
   writeJson({ figures: results.map(({ peer, starts }) => ({ peer: peer.title, starts })) });
 }
 
+/** Measures what one request costs with one caller and with many, and with different kinds of service. */
+async function compareByCallers(): Promise<void> {
+  const kinds = selectKinds(options.services);
+  const counts = options.callers?.split(',').map(Number) ?? callerCounts;
+  const names = options.peers?.split(',') ?? ['apollo', 'ours', 'stack'];
+  const taking = peers.filter(({ name }) => names.includes(name));
+  const compared = taking.flatMap((peer) => (peer === ours ? oursAndOther() : [peer]));
+  printMachine();
+  print(
+    `${roundsOf(callersPace)} of about ${callersPace.round} s. In parentheses: the quartiles of the rounds' ratios.`,
+  );
+  const results = await compareCallers(
+    ...([compared, kinds, counts, gateway, credentials, callersPace] as const),
+    (result) => print(tableOfCallers(result)),
+  );
+  if (options.svg !== undefined) writeFileSync(resolvePath(options.svg), plotOf(results));
+  const figures = results.map(({ service, workload, callers, peers }) => ({
+    ...{ service: service.name, workload: workload.name, callers },
+    peers: peers.map(({ peer, rounds }) => ({ peer: peer.name, rounds })),
+  }));
+  writeJson({ pace: callersPace, figures });
+}
+
 /** The gateway of the checkout that `--against` names, if it does, and of this one. */
 function oursAndOther(): Peer[] {
   if (options.against === undefined) return [ours];
   const entry = pathToFileURL(resolvePath(join(options.against, 'src/main.ts')));
-  return [{ ...ours, title: options.against, entry }, ours];
+  return [{ ...ours, name: 'against', title: options.against, entry }, ours];
 }
 
 /** Measures the throughput with many clients, closed and open loops. */
@@ -228,7 +261,7 @@ function figuresOf(results: WorkloadResult[]): object[] {
   }));
 }
 
-function roundsOf({ starts, rounds }: Pace): string {
+function roundsOf({ starts, rounds }: { starts: number; rounds: number }): string {
   return `${starts} starts, ${rounds} interleaved rounds each`;
 }
 
@@ -268,7 +301,7 @@ async function compareOnce(
   measured: readonly Peer[],
   pace: Pace,
 ): Promise<PeerResult[]> {
-  const service = await startService(workload.delayMs);
+  const service = await startService({ delayMs: workload.delayMs });
   const load = startLoad();
   // This process shares a core with these two. Its cheap requests must not wait for them.
   if (workload.probed) for (const { pid } of [service.child, load]) setPriority(pid, 10);
@@ -278,20 +311,20 @@ async function compareOnce(
   const { token } = credentials;
   try {
     for (const peer of measured)
-      running.push(await startPeer(peer, gateway, service.origin, credentials, nodeArgs));
+      running.push(await startPeer(peer, gateway, service, credentials, nodeArgs));
     await checkResponses(workload, running, service, token);
 
     const state = new Map<Running, { requests: number; rounds: Round[]; rssBeforeMb: number }>();
     for (const one of running) {
       const rssBeforeMb = workload.probed ? await restingMb(one, load, token, pace) : 0;
-      const requests = await warmUp(workload, one, load, token, pace);
+      const requests = await warmUp(workload, one, load, [token], pace);
       state.set(one, { requests, rounds: [], rssBeforeMb });
     }
     for (let n = 0; n < pace.rounds; n++) {
       // Every other round runs in reverse, so that changes on the machine affect all peers equally.
       const order = n % 2 === 0 ? [...state] : [...state].reverse();
       for (const [one, { requests, rounds }] of order) {
-        rounds.push(await measure(workload, one, load, service, token, requests));
+        rounds.push(await measure(workload, one, load, service, [token], requests));
       }
     }
     const results: PeerResult[] = [];
@@ -302,7 +335,7 @@ async function compareOnce(
         continue;
       }
       const heavyLoad = () =>
-        measure(workload, one, load, service, token, requests * pace.probeRounds);
+        measure(workload, one, load, service, [token], requests * pace.probeRounds);
       const strain = await probe(one, token, heavyLoad);
       await sleep(pace.pause * 1000);
       const rssAfterMb = await restingMb(one, load, token, pace);
@@ -320,17 +353,17 @@ async function profile(workload: Workload): Promise<void> {
   const [store] = options.stores === undefined ? [] : selectStores(options.stores).stores;
   const peer: Peer = store === undefined ? ours : { ...ours, protocol: 'keyed', store };
   const { token } = credentials;
-  const service = await startService(workload.delayMs);
+  const service = await startService({ delayMs: workload.delayMs });
   const load = startLoad();
   let running: Running | undefined;
   try {
-    running = await startPeer(peer, gateway, service.origin, credentials, [
+    running = await startPeer(peer, gateway, service, credentials, [
       '--cpu-prof',
       `--cpu-prof-dir=${folder}`,
     ]);
-    const requests = await warmUp(workload, running, load, token, pace);
+    const requests = await warmUp(workload, running, load, [token], pace);
     const from = process.hrtime.bigint();
-    const round = await measure(workload, running, load, service, token, requests);
+    const round = await measure(workload, running, load, service, [token], requests);
     const to = process.hrtime.bigint();
     await stop(running.child);
     const [file] = readdirSync(folder);

@@ -1,40 +1,60 @@
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import { portOf } from '../testkit/port.ts';
 
 /**
- * The stub service: `node service.ts <port> <delay in ms>`. Lists are created once, so that it uses almost
- * no CPU. A project `codes-<n>`, or `codes-<n>-<anything>`, has n codes. The response contains the name of
- * the project, so that swapped responses are noticed.
+ * The stub service. Lists are created once, so that it uses almost no CPU. A project `codes-<n>`, or
+ * `codes-<n>-<anything>`, has n codes. The response contains the name of the project, so that swapped responses are noticed.
  *
- * `GET /__calls` returns the number of requests; `POST /__calls` resets it to 0.
+ * Its argument is a `ServiceSetup` as JSON. It sends its port to the parent process, and then its counts after each message.
  *
  * The stub of the tests would take 72 µs of CPU time for a request in place of 44: it also reads headers and bodies, and
  * the load generator may be on the same core.
  */
-const [port = '0', delay = '0'] = process.argv.slice(2);
-const delayMs = Number(delay);
-let calls = 0;
+export type ServiceSetup = {
+  delayMs: number;
+  /** Files of a certificate and its key, for TLS. */
+  tls?: { certFile: string; keyFile: string };
+  /** Whether responses announce with a header `Keep-Alive` how long an idle connection stays open. */
+  announces: boolean;
+};
+
+/** What arrived since the start: requests, and the connections on which they arrived. */
+export type ServiceCounts = { calls: number; connections: number };
+
+const { delayMs, tls, announces }: ServiceSetup = JSON.parse(process.argv[2] ?? '');
+const counts: ServiceCounts = { calls: 0, connections: 0 };
+const connections = new WeakSet<Socket>();
 
 const status = Buffer.from('{"invoice_id":4711,"message":"done","status":0}');
 const lists = new Map<number, Buffer>();
 
-const server = http.createServer((request, response) => {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service');
-  if (pathname === '/__calls') {
-    if (request.method === 'POST') calls = 0;
-    response.end(JSON.stringify({ calls }));
-    return;
+const server = tls
+  ? https.createServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, handle)
+  : http.createServer(handle);
+
+// Long enough that connections stay open while other peers are measured.
+server.keepAliveTimeout = 600_000;
+server.listen(0, '127.0.0.1', () => process.send?.(portOf(server.address())));
+process.on('message', () => process.send?.(counts));
+
+function handle({ url = '/', socket }: http.IncomingMessage, response: http.ServerResponse): void {
+  counts.calls += 1;
+  if (!connections.has(socket)) {
+    connections.add(socket);
+    counts.connections += 1;
   }
-  calls += 1;
+  const { pathname, searchParams } = new URL(url, 'http://service');
   const body = pathname === '/getGLCodes5' ? codesOf(searchParams.get('project') ?? '') : [status];
   if (delayMs > 0) setTimeout(respond, delayMs, response, body);
   else respond(response, body);
-});
-
-// Long enough that connections stay open while other peers are measured. Every response announces it.
-server.keepAliveTimeout = 600_000;
-server.listen(Number(port), '127.0.0.1');
+}
 
 function respond(response: http.ServerResponse, body: Buffer[]): void {
+  // Without the header `Connection`, Node does not send `Keep-Alive` either, and keeps the connection open all the same.
+  if (!announces) response.removeHeader('connection');
   const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
   response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));

@@ -1,3 +1,5 @@
+import type { Job } from './load.ts';
+
 /** A GraphQL operation that is sent to every peer, and how. */
 export type Workload = {
   readonly name: string;
@@ -188,17 +190,23 @@ function authorization(token: string): Record<string, string> {
 }
 
 /**
- * The requests of one connection, which sends `count` in all and begins again after the last. Different
- * connections have different ones, if the workload has projects. No request with a key is sent twice.
+ * The requests of one connection, which begins again after the last, where `offset` requests were sent on all connections
+ * before. Different connections have different ones, if the workload has projects. The rotations of all connections
+ * together have all callers. No request with a key is sent twice.
  */
 export function rotationOf(
   workload: Workload,
-  protocol: Protocol,
-  token: string,
+  { protocol, tokens, connections, requests }: Job,
   connection: number,
-  count: number,
+  offset: number,
 ): HttpRequest[] {
-  return Array.from({ length: protocol === 'keyed' ? count : ROTATION }, (_, index) =>
-    requestOf(workload, protocol, token, connection * ROTATION + index),
+  const length = Math.max(ROTATION, Math.ceil(tokens.length / connections));
+  const start = Math.floor(offset / connections);
+  return Array.from(
+    { length: protocol === 'keyed' ? requests / connections : length },
+    (_, step) => {
+      const n = connection * length + ((start + step) % length);
+      return requestOf(workload, protocol, tokens[n % tokens.length] ?? '', n);
+    },
   );
 }

@@ -27,7 +27,6 @@ export type Transport = (exchange: {
   path: string;
   headers: Record<string, string>;
   signal: AbortSignal;
-  caller: string;
 }) => Promise<{ status: number; body: Promise<unknown> }>;
 
 const lines = destination({ fd: 1, sync: true, minLength: 16_000 });
@@ -76,7 +75,7 @@ export async function call(
       await flushed();
     }
     const headers = { authorization: `Bearer ${scope.token}`, 'x-request-id': requestId };
-    const reply = await send({ path, headers, signal: controller.signal, caller });
+    const reply = await send({ path, headers, signal: controller.signal });
     status = reply.status;
     if (status !== 200) throw new Error(`The service responded with ${status}`);
     const body = await reply.body;

@@ -52,8 +52,8 @@ type Context = {
 };
 
 /** One exchange with the service, by got, whose handler sends it with undici. */
-const pools = new LRUCache<string, Pool>({ max: 1000 });
-type Exchange = { path: string; headers: Record<string, string>; signal: AbortSignal; pool: Pool };
+const pool = new Pool(baseUrl.origin);
+type Exchange = { path: string; headers: Record<string, string>; signal: AbortSignal };
 let next: Exchange | undefined;
 type Reply = { status: number; body: Promise<unknown> };
 class Sending {
@@ -64,7 +64,7 @@ class Sending {
 }
 const handler = ({ method, headers }: Options) => {
   if (!next) throw new TypeError('no request');
-  const { path, pool, signal } = next;
+  const { path, signal } = next;
   const sent = pool.request({
     path: baseUrl.pathname + path,
     method: method === 'POST' ? 'POST' : 'GET',
@@ -89,13 +89,8 @@ const client = got.extend({
 const gotOptions = new Options(baseUrl.href, { method: 'GET' }, client.defaults.options);
 gotOptions.https = {};
 
-const sendByGot: Transport = async ({ path, headers, signal, caller }) => {
-  let pool = pools.get(caller);
-  if (!pool) {
-    pool = new Pool(baseUrl.origin);
-    pools.set(caller, pool);
-  }
-  next = { path, headers, signal, pool };
+const sendByGot: Transport = async ({ path, headers, signal }) => {
+  next = { path, headers, signal };
   // The third argument, which got does not declare, replaces the defaults of the instance.
   const sending: unknown = Reflect.apply(client, undefined, [undefined, undefined, gotOptions]);
   if (!(sending instanceof Sending)) throw new TypeError('got did not call its handler');
