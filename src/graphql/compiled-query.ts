@@ -1,17 +1,12 @@
 import {
-  type ArgumentNode,
   type ASTVisitor,
   type DocumentNode,
-  GraphQLSchema,
   getNamedType,
   isEnumType,
-  isLeafType,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   TypeInfo,
-  typeFromAST,
-  type VariableDefinitionNode,
   valueFromASTUntyped,
   visit,
   visitWithTypeInfo,
@@ -27,8 +22,8 @@ export const COMPILE_AT = 3;
 const MAX_FIELDS = 300;
 
 /**
- * Returns the compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or has been
- * executed less often than `threshold`.
+ * Returns the compiled form of a query, by graphql-jit. Null for a mutation, and for a query that cannot be compiled or has
+ * been executed less often than `threshold`.
  */
 export function findCompiled(
   document: GraphqlDocument,
@@ -36,6 +31,7 @@ export function findCompiled(
   given: Variables,
   threshold = COMPILE_AT,
 ): Compiled | null {
+  if (operation.operation !== OperationTypeNode.QUERY) return null;
   const { ast, plans } = document;
   document.conditions ??= conditionsOf(ast);
   const { conditions } = document;
@@ -51,43 +47,16 @@ export function findCompiled(
   return plan.compiled ?? null;
 }
 
-/**
- * Whether a mutation has one field, and arguments without objects and default values. The gateway promises the order of
- * several writes, and compiled code sends null for fields that are omitted in an object.
- */
-function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitionNode): boolean {
-  const [field, ...others] = selectionSet.selections;
-  if (field?.kind !== Kind.FIELD || others.length > 0) return false;
-  const isPlain = ({ value: { kind } }: ArgumentNode) =>
-    kind === Kind.VARIABLE || kind === Kind.ENUM;
-  const isLeaf = ({ type, defaultValue }: VariableDefinitionNode) =>
-    defaultValue === undefined && isLeafType(getNamedType(typeFromAST(schema, type)));
-  return (field.arguments ?? []).every(isPlain) && variableDefinitions.every(isLeaf);
-}
-
-/**
- * A schema in which mutations are queries. A mutation of one field is compiled as a query, because the code of graphql-jit
- * for mutations keeps each request in memory until the next full garbage collection (docs/decisions/0011).
- */
-const mutationsAsQueries = new GraphQLSchema({
-  ...schema.toConfig(),
-  query: schema.getMutationType(),
-  mutation: null,
-});
-
 function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): Compiled | null {
-  const isQuery = operation.operation === OperationTypeNode.QUERY;
-  if (!isQuery && !isSimple(operation)) return null;
-  const types = isQuery ? schema : mutationsAsQueries;
   const query = toCompile(document, variables);
-  const { isCompilable, selectsEnum } = inspect(types, query);
+  const { isCompilable, selectsEnum } = inspect(query);
   if (!isCompilable) return null;
   const options = { disableLeafSerialization: !selectsEnum };
-  const result = compileQuery(types, query, operation.name?.value ?? '', options);
+  const result = compileQuery(schema, query, operation.name?.value ?? '', options);
   if (!isCompiledQuery(result)) return null;
   return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
@@ -120,14 +89,13 @@ function conditionsOf(document: DocumentNode): ReadonlySet<string> {
 }
 
 /**
- * The document to compile: operations are queries, and fields that these values of variables exclude are removed. So are all
- * directives, because compiled code ignores some of them.
+ * The document to compile. Fields that these values of variables exclude are removed. So are all directives, because compiled
+ * code ignores some of them.
  */
 function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
   return visit(document, {
-    OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }),
     Field: enter,
     InlineFragment: enter,
     FragmentSpread: enter,
@@ -140,9 +108,9 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
  * selects an enum, whose values differ inside and outside of the gateway. All other leaves already have their final form, and
  * checking each of them again would be a tenth of the cost of a long list.
  */
-function inspect(types: GraphQLSchema, document: DocumentNode) {
+function inspect(document: DocumentNode) {
   const costOf = selectionCosts(fragmentsOf(document));
-  const typeInfo = new TypeInfo(types);
+  const typeInfo = new TypeInfo(schema);
   let [isCompilable, selectsEnum] = [true, false];
   const visitor: ASTVisitor = {
     OperationDefinition({ selectionSet }) {

@@ -28,8 +28,8 @@ import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 import { schema } from './schema.ts';
 
 /**
- * Executes operations in the event `responseForOperation`, in place of Apollo Server. Queries that are frequent and
- * simple mutations are compiled, and graphql-js executes everything else, with the same results (docs/decisions/0010).
+ * Executes operations in the event `responseForOperation`, in place of Apollo Server. Queries that are frequent are
+ * compiled, and graphql-js executes everything else, with the same results (docs/decisions/0010).
  */
 export function createExecution(
   formatError: FormatError,
