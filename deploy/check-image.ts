@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { version } from '../src/version.ts';
@@ -52,7 +51,7 @@ async function checkImage(folder: string): Promise<void> {
   const variables = {
     HOST: '127.0.0.1',
     PORT: String(port),
-    ...baseUrls(service.url),
+    UPSTREAM_BASE_URL: service.url,
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,

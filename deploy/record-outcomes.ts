@@ -2,7 +2,6 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
-import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { readConfig } from '../src/config/config.ts';
@@ -43,11 +42,11 @@ const others: Record<string, Reply> = {
 };
 
 /** Starts a gateway in front of a service, with a file of its own for keys. */
-async function start(service: string, name: string, variables: Record<string, string>) {
+async function start(service: string, name: string) {
   const config = readConfig({
     HOST: '127.0.0.1',
     PORT: '0',
-    ...baseUrls(service),
+    UPSTREAM_BASE_URL: service,
     UPSTREAM_TIMEOUT_MS: '2000',
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
@@ -57,7 +56,6 @@ async function start(service: string, name: string, variables: Record<string, st
     AUDIT: `file:${auditFile}`,
     AUDIT_SUBJECT: 'both',
     LOG_LEVEL: 'silent',
-    ...variables,
   });
   const gateway = await startGateway(config, pino({ level: 'silent' }));
   const send = async (query: string, variables: object, key?: string) => {
@@ -74,8 +72,8 @@ const documentOf = (name: string) =>
 const settling = documentOf('SettleWrites');
 
 /** Sends each write with a key of its own, and returns what the store keeps, and what settling returns for it. */
-async function record(service: string, what: string, variables: Record<string, string> = {}) {
-  const { gateway, send } = await start(service, what, variables);
+async function record(service: string, what: string) {
+  const { gateway, send } = await start(service, what);
   const answers: object[] = [];
   for (const name of writeNames) {
     const key = `${name}-${what}`;
@@ -108,9 +106,6 @@ const stub = await startStub((...exchange) => respond(...exchange));
 const reference = await startReferenceService({ issuerKeys: issuer.jwks });
 
 const { completeness, keys } = await record(reference.url, 'success');
-for (const path of writeNames.flatMap((name) => Object.keys(operations[name].versions ?? {}))) {
-  keys.push(...(await record(reference.url, path, { UPSTREAM_VERSIONS: path })).keys);
-}
 for (const [name, next] of Object.entries(others)) {
   respond = next;
   keys.push(...(await record(stub.url, name)).keys);

@@ -1,11 +1,5 @@
 import { parseArgs } from 'node:util';
-import {
-  type Declaration,
-  declarations,
-  type ServiceName,
-  services,
-  versionsOf,
-} from '../src/upstream/declarations.ts';
+import { type Declaration, declarations, probe } from '../src/upstream/declarations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
 import { type Differences, differencesOf } from './wire-differences.ts';
@@ -15,10 +9,8 @@ const usage = `Usage: CONTRACT_TOKEN=… npm run contract -- <base URL> [options
 Sends one read to a real service, compares the response with the declarations, and says what they do not know. It never writes.
 Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-service.md explains the output.
 
-  --query <text>    the query of the read, without "?"; by default the one that probes the service
-  --service <name>  the service of the declarations, by default ledger
-  --path <path>     the path of another version of the operation, as in UPSTREAM_VERSIONS
-  --token <text>    the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
+  --query <text>  the query of the read, without "?"; by default the one that probes the service
+  --token <text>  the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
 `;
 
 /** What `npm run contract` prints, and whether the response has nothing that the declarations do not know. */
@@ -28,28 +20,17 @@ type Options = {
   /** The base URL of the service. */
   readonly url: string;
   readonly token: string;
-  readonly service?: ServiceName;
   /** The query of the read. By default that of the probe. */
   readonly query?: string | undefined;
-  /** The path of the version of the operation. By default the first one. */
-  readonly path?: string | undefined;
 };
 
-/** Sends the read that probes a service, once, and compares the response with its declaration. */
-export async function checkContract({
-  url,
-  token,
-  service = 'ledger',
-  query,
-  path,
-}: Options): Promise<Report> {
-  const { operation, search } = services[service].probe;
-  const declaration: Declaration = declarations[operation];
-  const { effect, method } = declaration;
+/** Sends the read that probes the service, once, and compares the response with its declaration. */
+export async function checkContract({ url, token, query }: Options): Promise<Report> {
+  const { operation, search } = probe;
+  const { effect, method, path, response }: Declaration = declarations[operation];
   // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
   if (effect !== 'read') throw new Error(`${operation} is not a read.`);
-  const { response, others, ...selected } = versionAt(declaration, path);
-  const target = new URL(selected.path, url.endsWith('/') ? url : `${url}/`);
+  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
   target.search = query ?? search;
   const received = await fetch(target, {
     method,
@@ -64,20 +45,11 @@ export async function checkContract({
     return { text: `${head}\nOnly a response with 200 can be compared.\n`, isAsDeclared: false };
   }
   // A service may respond with one of several records: the one that fits best is meant.
-  const body = parseBody(bytes, true);
+  const body = parseBody(bytes);
   const [best] = response.wire
     .map((declared) => differencesOf(declared, body))
     .toSorted((a, b) => a.unknown.size - b.unknown.size);
-  return best ? describe(head, best, others) : { text: head, isAsDeclared: false };
-}
-
-/** The version of an operation at a path, by default the first one, and the paths of the others. Throws if there is none. */
-function versionAt(declaration: Declaration, path = declaration.path) {
-  const versions = new Map(versionsOf(declaration));
-  const version = versions.get(path);
-  if (!version)
-    throw new Error(`--path must be ${[...versions.keys()].join(' or ')}, not ${path}.`);
-  return { path, ...version, others: [...versions.keys()].filter((other) => other !== path) };
+  return best ? describe(head, best) : { text: head, isAsDeclared: false };
 }
 
 /** The headers of the gateway, because a service may select the type of its response by them. */
@@ -89,11 +61,7 @@ function headersOf(target: URL, token: string): Headers {
   return headers;
 }
 
-function describe(
-  head: string,
-  { unknown, unseen, records }: Differences,
-  others: readonly string[],
-): Report {
+function describe(head: string, { unknown, unseen, records }: Differences): Report {
   const times = (number: number) => `${number} ${number === 1 ? 'time' : 'times'}`;
   const lines = (entries: Iterable<readonly [string, number]>) =>
     Array.from(entries, ([text, number]) => `  ${text} (${times(number)})`);
@@ -105,9 +73,6 @@ function describe(
     ...(unseen.length > 0
       ? [['Declared, but in no record:', ...unseen.map((path) => `  ${path}`)]]
       : []),
-    ...(others.length > 0
-      ? [['Versions that are not compared:', ...others.map((path) => `  --path ${path}`)]]
-      : []),
   ];
   const text = sections.map((section) => `${section.join('\n')}\n`).join('\n');
   return { text: `${head}\n${text}`, isAsDeclared: unknown.size === 0 };
@@ -118,26 +83,21 @@ function readCommand(): Options | string {
   const type = 'string';
   const options = {
     query: { type },
-    service: { type },
-    path: { type },
     token: { type },
   } as const;
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options });
     const [url = ''] = positionals;
-    const { query, service = 'ledger', path, token = process.env.CONTRACT_TOKEN } = values;
+    const { query, token = process.env.CONTRACT_TOKEN } = values;
     if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
     if (token === undefined) {
       return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
     }
-    if (!isService(service)) return `There is no service "${service}".`;
-    return { url, token, service, query, path };
+    return { url, token, query };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
-
-const isService = (name: string): name is ServiceName => Object.hasOwn(services, name);
 
 /** Runs the command. */
 async function main(): Promise<void> {

@@ -1,43 +1,31 @@
-import { type Declaration, declarations, versionsOf } from '../src/upstream/declarations.ts';
+import { declarations } from '../src/upstream/declarations.ts';
 import type { OperationName } from '../src/upstream/operations.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 
-/** The OpenAPI 3.1 description of a service, as JSON, which follows from its declarations. */
-export function openApiOf(service: string): string {
+/** The OpenAPI 3.1 description of the service, as JSON, which follows from its declarations. */
+export function openApi(): string {
   const names = Object.keys(declarations) as OperationName[];
-  const own = names.filter((name) => declarations[name].service === service);
-  if (own.length === 0) throw new Error(`No operation belongs to a service ${service}.`);
   const description = {
     openapi: '3.1.0',
     info: {
-      title: `The service ${service}`,
+      title: 'The service ledger',
       version: '1.0.0',
       description: 'As docs/reference/service-api.md documents it.',
     },
-    servers: [{ url: `https://${service}.example.com/api` }],
+    servers: [{ url: 'https://ledger.example.com/api' }],
     security: [{ bearer: [] }],
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     },
-    paths: Object.fromEntries(own.flatMap(pathsOf)),
+    paths: Object.fromEntries(names.map((name) => [`/${declarations[name].path}`, pathOf(name)])),
   };
   return `${stringifyWithBigInt(description, 2)}\n`;
 }
 
-/** The paths of all versions of an operation. */
-const pathsOf = (name: OperationName) =>
-  versionsOf(declarations[name]).map(([path, version]) => [
-    `/${path}`,
-    pathOf(name, path, version),
-  ]);
-
-function pathOf(
-  name: OperationName,
-  path: string,
-  { response, sample }: Pick<Declaration, 'response' | 'sample'>,
-) {
-  const { method, effect, section, parameters, body } = declarations[name];
+function pathOf(name: OperationName) {
+  const { method, path, effect, section, parameters, body, ...declared } = declarations[name];
+  const { response, sample } = declared;
   const schemas = response.wire.map((type) => schemaOf(type));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const example: unknown = parseWithBigInt(sample);
@@ -82,5 +70,5 @@ function schemaOf(wire: WireType): object {
   };
 }
 
-// `npm run openapi`. The argument names the service.
-if (import.meta.main) process.stdout.write(openApiOf(process.argv[2] ?? 'ledger'));
+// `npm run openapi`
+if (import.meta.main) process.stdout.write(openApi());

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { type Declaration, declarations, versionsOf } from '../src/upstream/declarations.ts';
+import { declarations } from '../src/upstream/declarations.ts';
 import type { OperationName } from '../src/upstream/operations.ts';
+import { parseBody } from '../src/upstream/parse-body.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
-import { parseWithBigInt } from './bigint-json.ts';
+import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 import { codesByProject } from './sample-data.ts';
 import { type ScenarioName, scenarioName } from './scenarios.ts';
-import { bodyCheck, queryReader } from './strict-types.ts';
+import { differencesOf } from './wire-differences.ts';
 
 /** A request of the service that is no request of its operation. */
 export class InvalidRequest extends Error {}
@@ -49,35 +50,44 @@ export function createOperations(saved: Approver[]): ReadonlyMap<string, Operati
   };
   const names = Object.keys(declarations) as OperationName[];
   return new Map(
-    names.flatMap((name) =>
-      versionsOf(declarations[name]).map(
-        ([path, version]) => [`/${path}`, operationOf(name, version, behaviours[name])] as const,
-      ),
-    ),
+    names.map((name) => [`/${declarations[name].path}`, operationOf(name, behaviours[name])]),
   );
 }
 
-function operationOf(
-  name: OperationName,
-  version: Pick<Declaration, 'response' | 'sample'>,
-  behaviour: Behaviour | undefined,
-): Operation {
-  const { method, parameters, body } = declarations[name];
-  const readQuery = queryReader(parameters);
-  const isBody = bodyCheck(body);
-  const sample = Object(parseWithBigInt(version.sample));
-  const [wire]: readonly WireType[] = version.response.wire;
+function operationOf(name: OperationName, behaviour: Behaviour | undefined): Operation {
+  const { method, parameters, body, response, ...declared } = declarations[name];
+  const sample = Object(parseWithBigInt(declared.sample));
+  const [wire]: readonly WireType[] = response.wire;
   const isList = wire?.properties?.service_status !== undefined;
   return {
     method,
     parse(request) {
-      const query = readQuery(request.query);
-      if (!query || !isBody(request.body)) throw new InvalidRequest();
+      const query = readQuery(request.query, parameters);
+      if (body) expectDeclared(body, parseBody(Buffer.from(stringifyWithBigInt(request.body))));
       return behaviour?.(query, request.body, sample) ?? { perform: () => sample };
     },
     // A refused upload is a status record, which is not documented for this operation.
     refusal: (record) => (isList ? { service_status: record, list: [] } : record),
   };
+}
+
+/** Throws an InvalidRequest unless a value has what its type declares, and no other fields. */
+function expectDeclared(type: WireType, value: unknown): void {
+  if (differencesOf(type, value).unknown.size > 0) throw new InvalidRequest();
+}
+
+/** Reads the texts of a query as the declared types. Throws an InvalidRequest. */
+function readQuery(query: unknown, declared: WireType): Values {
+  const values = Object.fromEntries(
+    Object.entries(Object(query)).map(([name, text]) => {
+      const { type } = declared.properties?.[name] ?? declared.additionalProperties ?? {};
+      const isBoolean = type === 'boolean' && (text === 'true' || text === 'false');
+      const isInteger = type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(text));
+      return [name, isBoolean || isInteger ? JSON.parse(String(text)) : text];
+    }),
+  );
+  expectDeclared(declared, values);
+  return values;
 }
 
 const SCENARIO_PREFIX = 'scenario:';

@@ -3,7 +3,6 @@ import closeWithGrace from 'close-with-grace';
 import { type Config, readConfig } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
-import { baseUrls } from './base-urls.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { createReadableLog } from './readable-log.ts';
@@ -27,7 +26,7 @@ try {
   const config = readConfig({
     HOST: host,
     SHUTDOWN_DELAY_MS: '0',
-    ...baseUrls(service.url),
+    UPSTREAM_BASE_URL: service.url,
     UPSTREAM_CSV_OPTION_PARAM: 'option',
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,

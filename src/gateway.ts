@@ -8,7 +8,6 @@ import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './config/changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
-import { perService } from './config/service-settings.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
 import type { ContextDependencies } from './graphql/request-context.ts';
@@ -21,9 +20,8 @@ import { memberOf } from './resolvers/index.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { services as declared } from './upstream/declarations.ts';
-import { pathsOf } from './upstream/operations.ts';
-import { connectServices } from './upstream/services.ts';
+import { probe } from './upstream/declarations.ts';
+import { connectService } from './upstream/service.ts';
 import { version } from './version.ts';
 
 type Telemetry = { metrics: Metrics; log: Logger };
@@ -41,11 +39,10 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   const lane = new Lane();
   // Some requests make no call to the service, so there are more places for requests than for calls. The wait for a place is
   // much shorter than the deadline of an operation.
-  const places = Object.values(config.services).map((service) => service.maxConcurrency);
-  const maxRequests = Math.max(64, places.reduce((sum, one) => sum + one) * 1.25);
+  const maxRequests = Math.max(64, config.service.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
   const connected = await connectUpstream(config, bytes.store, memory, telemetry);
-  const { services, idempotency, policy } = connected;
+  const { service, idempotency, policy } = connected;
   const audit = createAudit(config.audit, stdout, telemetry);
   const calls = audit?.watch(idempotency.calls) ?? idempotency.calls;
   const graphql = await executeGraphql(config, { ...idempotency, calls }, telemetry);
@@ -66,8 +63,8 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
     metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
   });
-  const { transportOf } = services;
-  const parts = { transportOf, graphql, authenticator, policy, metrics, log };
+  const { calls: upstreamCalls, transport } = service;
+  const parts = { transport, graphql, authenticator, policy, metrics, log };
   const unwatch = watchSettings(config, parts);
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
   const url = await server.listen({ port, host, backlog: 4096 });
@@ -77,7 +74,7 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
     url,
     /** Logs the writes in flight, before an exit that does not wait for them. */
     logPendingWrites() {
-      for (const write of services.pendingWrites()) {
+      for (const write of upstreamCalls.pendingWrites) {
         log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
       audit?.abandon();
@@ -87,11 +84,11 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
       isShuttingDown = true;
       unwatch();
       await server.close();
-      await services.idle();
+      await upstreamCalls.inFlight.idle();
       await idempotency.close();
       await graphql.stop();
       authenticator.close();
-      services.close();
+      service.close();
       audit?.close();
       await tracing.close();
     },
@@ -104,7 +101,7 @@ function logStart(config: Config, log: Logger): void {
   if (names.length > 0) log.warn({ names }, 'variables without effect');
 }
 
-/** The side of the services: connections and calls of each, and the idempotency keys of writes. */
+/** The side of the service: connections and calls, and the idempotency keys of writes. */
 async function connectUpstream(
   config: Config,
   memoryBytes: number,
@@ -112,37 +109,32 @@ async function connectUpstream(
   { metrics, log }: Telemetry,
 ) {
   const policy = new Policy(config.files.policy?.value, log);
-  const settings = perService((name) => ({
-    ...config.services[name],
-    probe: declared[name].probe,
-  }));
   const { readCacheMs } = config;
-  const parts = { paths: pathsOf(config.versions), readCacheMs, memory, policy, metrics, log };
-  const services = connectServices(settings, parts);
+  const parts = { probe, readCacheMs, memory, policy, metrics, log };
+  const service = connectService(config.service, parts);
   const idempotency = await createIdempotency({
     settings: config.idempotency,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
-    timeoutMs: Math.max(...Object.values(settings).map((service) => service.timeoutMs)),
+    timeoutMs: config.service.timeoutMs,
     shutdownTimeoutMs: config.shutdownTimeoutMs,
-    calls: services.calls,
+    calls: service.calls,
     metrics,
     log,
   });
   policy.countIn(idempotency.createWriteCounter);
-  return { services, idempotency, policy };
+  return { service, idempotency, policy };
 }
 
-/** The execution of GraphQL operations, on top of the calls to the services. */
+/** The execution of GraphQL operations, on top of the calls to the service. */
 function executeGraphql(
-  { graphql, ledger, services }: Config,
+  { graphql, ledger, service }: Config,
   { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
   { metrics, log }: Telemetry,
 ) {
   const { introspection, maxWritesPerOperation, trustedDocuments } = graphql;
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
-  const sizes = Object.values(services).map((service) => service.maxResponseBytes);
-  const maxResponseBytes = Math.max(...sizes);
+  const { maxResponseBytes } = service;
   return startGraphql({
     documents: { introspection, maxWritesPerOperation, trustedDocuments, areOthersExecuted },
     context: { calls, settle, maxResponseBytes, ...ledger },

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { baseUrls } from '../dev/base-urls.ts';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
 import { endProcess, hasExited } from '../testkit/child-process.ts';
 import { closeAfterTest, closeAll } from '../testkit/cleanup.ts';
@@ -85,7 +84,7 @@ async function startGateway(
     env: {
       HOST: '127.0.0.1',
       PORT: port,
-      ...baseUrls(service.url),
+      UPSTREAM_BASE_URL: service.url,
       JWT_JWKS_URL: issuer.jwksUrl,
       JWT_ISSUER: issuer.issuer,
       JWT_AUDIENCE: issuer.audience,

@@ -1,4 +1,3 @@
-import { baseUrls } from '../dev/base-urls.ts';
 import { testIssuer } from './issuer.ts';
 
 /** The environment of a gateway in front of a service, with the issuer of the tests. */
@@ -10,7 +9,7 @@ export async function environmentFor(
   return {
     HOST: '127.0.0.1',
     PORT: '0',
-    ...baseUrls(service.url),
+    UPSTREAM_BASE_URL: service.url,
     // More than the default: a busy machine must not cause a timeout.
     UPSTREAM_TIMEOUT_MS: '30000',
     JWT_JWKS_URL: jwksUrl,

@@ -1,7 +1,5 @@
 import { WorkflowAction } from '../src/generated/resolvers.ts';
-import { camelCase } from '../src/lib/camel-case.ts';
-import { type Operation, operations, type WorkflowOperation } from '../src/upstream/operations.ts';
-import type { WireType } from '../src/upstream/wire-types.ts';
+import type { WorkflowOperation } from '../src/upstream/operations.ts';
 
 /** Every field of the outcomes of a read other than success, and those of a status record. */
 export const readFields =
@@ -14,37 +12,9 @@ export const actions: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(WorkflowAction).map(([value, operation]) => [operation, value]),
 );
 
-type Which = 'required' | 'all';
-
-/** A value for each parameter of an action that is required, or for all, by the names of the service. */
-export function parameterValues(action: WorkflowOperation, which: Which): Record<string, unknown> {
-  const { properties = {}, required = [] }: WireType = operations[action].parameters;
-  const sent = Object.entries(properties).filter(
-    ([name]) => which === 'all' || required.includes(name),
-  );
-  return Object.fromEntries(sent.map(([name, type]) => [name, sampleOf(type)]));
-}
-
-/** A value of a type. A text with a digit is also an exact number. */
-function sampleOf({ type, items }: WireType): unknown {
-  const [kind] = [type].flat();
-  if (items) return [sampleOf(items), sampleOf(items)];
-  if (kind === 'boolean') return true;
-  return kind === 'integer' || kind === 'number' ? 7 : '7';
-}
-
-/** The path and the query with which an action is sent if it has a value for these parameters. */
-export function actionUrl(action: WorkflowOperation, which: Which = 'required'): string {
-  const { path, toSearch }: Operation = operations[action];
-  return `/${path}${toSearch(parameterValues(action, which))}`;
-}
-
-/** The arguments of `workflowAction` for the same values. */
-export function actionArguments(action: WorkflowOperation, which: Which = 'required'): string {
-  const given = Object.entries(parameterValues(action, which)).map(
-    ([name, value]) => `${camelCase(name)}: ${JSON.stringify(value)}`,
-  );
-  return [`action: ${actions[action]}`, ...given].join(', ');
+/** The arguments of `workflowAction` for an action. */
+export function actionArguments(action: WorkflowOperation): string {
+  return `action: ${actions[action]}`;
 }
 
 /** The mutation field for each write operation. */

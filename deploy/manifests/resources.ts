@@ -219,12 +219,10 @@ function checkScale(resources: Resources): void {
     .parse(resources.get('HorizontalPodAutoscaler')).spec;
   const pods = maxReplicas + strategy.rollingUpdate.maxSurge;
   const variables = variablesOf(resources);
-  for (const { prefix, maxConcurrency } of Object.values(readConfig(own).services)) {
-    const name = `${prefix}MAX_CONCURRENCY`;
-    const calls = pods * Number(variables[name] ?? maxConcurrency);
-    if (!(calls <= maxConcurrency))
-      throw new Error(`${pods} pods send ${calls} calls: set ${name}`);
-  }
+  const { maxConcurrency } = readConfig(own).service;
+  const name = 'UPSTREAM_MAX_CONCURRENCY';
+  const calls = pods * Number(variables[name] ?? maxConcurrency);
+  if (!(calls <= maxConcurrency)) throw new Error(`${pods} pods send ${calls} calls: set ${name}`);
 }
 
 /** The port that a client of an address connects to. */

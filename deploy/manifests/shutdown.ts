@@ -1,5 +1,4 @@
 import { readConfig } from '../../src/config/config.ts';
-import { prefixOf, serviceNames } from '../../src/config/service-settings.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
 
 /** Throws unless a gateway with these variables shuts down within a grace period. */
@@ -12,9 +11,7 @@ export function checkShutdown(variables: Record<string, string>, graceS: number)
 
 /** What the user of a manifest sets. */
 export const own: Record<string, string> = {
-  ...Object.fromEntries(
-    serviceNames.map((name) => [`${prefixOf(name)}BASE_URL`, 'https://ledger.example.com/api/']),
-  ),
+  UPSTREAM_BASE_URL: 'https://ledger.example.com/api/',
   JWT_ISSUER: 'https://id.example.com/',
   JWT_AUDIENCE: 'ledger',
   JWT_JWKS_URL: '',

@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
-import { createHostClock } from '../telemetry/host-clock.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createKeySource } from './jwks.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
@@ -32,8 +31,7 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
-  const clock = createHostClock(log);
-  const keySource = createKeySource(config.keys, config.issuers, { log, clock }, () => {
+  const keySource = createKeySource(config.keys, config.issuers, log, () => {
     cache = createCache(); // A key may have been withdrawn, even that of a token that is being verified now.
   });
   const verify = createVerify(config, keySource);
@@ -71,9 +69,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
       throw rejected({ reason: reasonOf(error), ...unverifiedOf(token) });
     });
     checked.inc({ outcome: 'verified' });
-    const { exp = 0, iat = 0, iss = '', sub, azp } = verified;
-    // RFC 7519 does not reject a token that was issued in the future, but one of two clocks is wrong.
-    if (iat * 1000 > Date.now()) clock.compare(`the tokens of ${iss}`, iat * 1000);
+    const { exp = 0, iss = '', sub, azp } = verified;
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };
     if (ttl > 0) current.set(digest, caller, { ttl });

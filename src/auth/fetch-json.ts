@@ -8,17 +8,15 @@ class Fault extends Error {}
 
 /**
  * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names the address,
- * without a query, and the fault: the status, the code of a connection error, or the message of the schema. `onResponse`
- * is called with each response, before its body is read.
+ * without a query, and the fault: the status, the code of a connection error, or the message of the schema.
  */
 export async function fetchJson<Document>(
   url: URL,
   schema: z.ZodType<Document>,
   signal: AbortSignal,
-  onResponse?: (response: Response) => void,
 ): Promise<Document> {
   try {
-    const { data, error } = schema.safeParse(JSON.parse(await fetchText(url, signal, onResponse)));
+    const { data, error } = schema.safeParse(JSON.parse(await fetchText(url, signal)));
     if (data === undefined) throw new Fault(error?.issues[0]?.message);
     return data;
   } catch (error) {
@@ -26,14 +24,9 @@ export async function fetchJson<Document>(
   }
 }
 
-async function fetchText(
-  url: URL,
-  signal: AbortSignal,
-  onResponse?: (response: Response) => void,
-): Promise<string> {
+async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' };
   const response = await fetch(url, { headers, redirect: 'manual', signal });
-  onResponse?.(response);
   const { status, body } = response;
   if (status !== 200) {
     await body?.cancel();

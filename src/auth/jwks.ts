@@ -1,6 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Logger } from 'pino';
-import type { HostClock } from '../telemetry/host-clock.ts';
 import { discoverKeysUrl } from './discovery.ts';
 import { createRemoteKeySet } from './remote-key-set.ts';
 
@@ -14,22 +13,15 @@ export type KeySource = ReturnType<typeof createKeySource>;
 export function createKeySource(
   keys: URL | JSONWebKeySet | undefined,
   issuers: readonly string[],
-  { log, clock }: { log: Logger; clock: HostClock },
+  log: Logger,
   onChange: () => void,
 ) {
   let ofFile = keys && !(keys instanceof URL) ? createLocalJWKSet(keys) : undefined;
   const ofUrl =
-    keys instanceof URL
-      ? createRemoteKeySet(keys, async () => keys, { log, clock }, onChange)
-      : undefined;
+    keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log, onChange) : undefined;
   const discovered = (issuer: string) => {
     const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
-    return createRemoteKeySet(
-      new URL(issuer),
-      locate,
-      { log: log.child({ issuer }), clock },
-      onChange,
-    );
+    return createRemoteKeySet(new URL(issuer), locate, log.child({ issuer }), onChange);
   };
   const remote = ofFile
     ? []

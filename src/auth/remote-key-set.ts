@@ -1,7 +1,6 @@
 import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Logger } from 'pino';
 import { pause } from '../lib/poll.ts';
-import type { HostClock } from '../telemetry/host-clock.ts';
 import { fetchJson } from './fetch-json.ts';
 import { keySet } from './key-set.ts';
 
@@ -19,7 +18,7 @@ export class KeysUnavailable extends Error {}
 export function createRemoteKeySet(
   url: URL,
   locate: (signal: AbortSignal) => Promise<URL>,
-  { log, clock }: { log: Logger; clock: HostClock },
+  log: Logger,
   onChange: () => void,
 ) {
   const closed = new AbortController();
@@ -38,11 +37,7 @@ export function createRemoteKeySet(
     if (now - startedAt < MIN_INTERVAL_MS) throw new KeysUnavailable();
     startedAt = now;
     try {
-      const address = await locate(signal);
-      const keys = await fetchJson(address, keySet, signal, ({ headers }) => {
-        const other = `the key server ${address.origin}`;
-        clock.compareDate(other, headers.get('date'), headers.get('age'));
-      });
+      const keys = await fetchJson(await locate(signal), keySet, signal);
       lastFetch = Date.now() / 1000;
       fetchedAt = performance.now();
       if (lastFault !== undefined) log.info('keys fetched');

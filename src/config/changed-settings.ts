@@ -3,12 +3,11 @@ import type { Authenticator } from '../auth/authenticate.ts';
 import type { GraphqlServer } from '../graphql/graphql-server.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ServiceName } from '../upstream/declarations.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
 import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
 import type { Config } from './config.ts';
 import type { FileSetting } from './file-setting.ts';
-import { type ServiceConfig, serviceNames, tlsOf } from './service-settings.ts';
+import { tlsOf } from './service-settings.ts';
 
 /**
  * Reads the files of settings again every five seconds, and applies those of a setting together when one has changed. If
@@ -16,9 +15,9 @@ import { type ServiceConfig, serviceNames, tlsOf } from './service-settings.ts';
  * function that ends it.
  */
 export function watchSettings(
-  { files, services }: Pick<Config, 'files' | 'services'>,
+  { files, service }: Pick<Config, 'files' | 'service'>,
   parts: {
-    transportOf: (service: ServiceName) => Transport;
+    transport: Transport;
     graphql: GraphqlServer;
     authenticator: Authenticator;
     policy: Policy;
@@ -26,7 +25,7 @@ export function watchSettings(
     log: Logger;
   },
 ): () => void {
-  const { transportOf, graphql, authenticator, policy, metrics, log } = parts;
+  const { transport, graphql, authenticator, policy, metrics, log } = parts;
   const applied = new Map<string, boolean>();
   const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
@@ -34,15 +33,21 @@ export function watchSettings(
   );
   const { keys, trustedDocuments } = files;
   const watch = createWatch(applied, log);
-  const watched = serviceNames.map((name) =>
-    watchService(services[name], transportOf(name), watch),
-  );
+  const { tls, headers } = service.files;
+  let certificates = tlsOf(tls);
   const expiryHelp = 'When the certificates of a file expire';
   metrics.gauges('certificate_expiry_timestamp_seconds', expiryHelp, ['file'], () =>
-    watched.flatMap(({ expiries }) => [...expiries()]),
+    expiriesOf(certificates),
   );
   const timers = [
-    ...watched.flatMap((one) => one.timers),
+    watch('tls', Object.values(tls), () => {
+      const changed = tlsOf(tls);
+      const [problem] = pairProblems(changed);
+      if (problem) throw new Error(problem);
+      transport.useTls(changed);
+      certificates = changed;
+    }),
+    watch('headers', [headers], () => transport.useHeaders(headers?.value ?? {})),
     watch('keys', [keys], () => keys && authenticator.useKeys(keys.value)),
     watch('trusted_documents', trustedDocuments ?? [], () =>
       graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
@@ -54,30 +59,6 @@ export function watchSettings(
     }),
   ];
   return () => timers.forEach(clearInterval);
-}
-
-/** Watches the files of a service. `expiries` returns when the certificates in use expire. */
-function watchService(
-  { prefix, files }: ServiceConfig,
-  transport: Transport,
-  watch: ReturnType<typeof createWatch>,
-) {
-  let tls = tlsOf(files.tls);
-  // The settings of the ledger are `tls` and `headers`, those of a service `vendors` are `vendors_tls` and `vendors_headers`.
-  const word = prefix.replace('UPSTREAM_', '').toLowerCase();
-  const timers = [
-    watch(`${word}tls`, Object.values(files.tls), () => {
-      const changed = tlsOf(files.tls);
-      const [problem] = pairProblems(changed, prefix);
-      if (problem) throw new Error(problem);
-      transport.useTls(changed);
-      tls = changed;
-    }),
-    watch(`${word}headers`, [files.headers], () =>
-      transport.useHeaders(files.headers?.value ?? {}),
-    ),
-  ];
-  return { timers, expiries: () => expiriesOf(tls, prefix) };
 }
 
 /**

@@ -2,16 +2,8 @@ import { z } from 'zod';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
-import { type Declaration, declarations, type ServiceName } from '../upstream/declarations.ts';
 import * as types from './environment-variable.ts';
-import {
-  perService,
-  readService,
-  type ServiceConfig,
-  serviceNames,
-  shownOf,
-  variablesOf,
-} from './service-settings.ts';
+import { readService, serviceVariables, shownOf } from './service-settings.ts';
 import { findUnknown, findWithoutEffect } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
@@ -23,27 +15,7 @@ const samplers = `always_on always_off traceidratio parentbased_always_on parent
 
 const required = 'is required';
 
-/** The paths of versions that can be selected. */
-const versions = Object.values<Declaration>(declarations).flatMap((one) =>
-  Object.keys(one.versions ?? {}),
-);
-
-/** Without other versions, the variable is unknown. */
-const versionType: z.ZodType<string[], string> =
-  versions.length > 0 ? types.someOf(versions) : types.list;
-
-/** An operation has one path, so two of its versions cannot both be selected. */
-const versionList = versionType.superRefine((selected, context) => {
-  for (const { versions: own = {} } of Object.values<Declaration>(declarations)) {
-    const paths = Object.keys(own).filter((path) => selected.includes(path));
-    if (paths.length < 2) continue;
-    const message = `must select one version of an operation, not ${paths.join(' and ')}`;
-    context.addIssue({ code: 'custom', message });
-  }
-});
-
 const environment = z.object({
-  UPSTREAM_VERSIONS: versionList.optional(),
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
@@ -154,13 +126,11 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
-const { UPSTREAM_VERSIONS, ...others } = environment.shape;
 /** All variables: their names, and the types that parse them. */
-export const variables: Readonly<Record<string, z.ZodType>> = Object.assign(
-  others,
-  versions.length > 0 && { UPSTREAM_VERSIONS },
-  ...serviceNames.map(variablesOf),
-);
+export const variables: Readonly<Record<string, z.ZodType>> = {
+  ...environment.shape,
+  ...serviceVariables.shape,
+};
 
 /**
  * Reads the configuration from environment variables, grouped by the part of the gateway that uses it. An empty variable
@@ -173,13 +143,11 @@ export function readConfig(values: Record<string, string | undefined>) {
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  const services = perService((name) => readService(name, given));
-  for (const read of Object.values(services))
-    if ('problems' in read) problems.push(...read.problems);
-  problems.push(...jointProblems(given));
+  const { service, problems: ofService } = readService(given);
+  problems.push(...ofService, ...jointProblems(given));
   const [names, known] = [Object.keys(given), Object.keys(variables)];
   problems.push(...findUnknown(names, known));
-  if (env === undefined || problems.length > 0) {
+  if (!env || !service || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
@@ -190,13 +158,10 @@ export function readConfig(values: Record<string, string | undefined>) {
       trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
       trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
     },
-    /** The settings of each service. None has problems here. */
-    services: services as Record<ServiceName, ServiceConfig>,
-    /** The paths of the versions that are used in place of the first ones. Undefined if no operation has several. */
-    versions: env.UPSTREAM_VERSIONS,
+    service,
     /** How long lists are kept. 0 keeps none. */
     readCacheMs: env.READ_CACHE_S * 1000,
-    /** Settings of operations of the ledger. */
+    /** Settings of operations. */
     ledger: {
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
       workflowActions: env.WORKFLOW_ACTIONS,
@@ -236,8 +201,7 @@ export function readConfig(values: Record<string, string | undefined>) {
  * what its rules cover.
  */
 export function settingsOf(config: Config) {
-  const { http, graphql, services, jwt, idempotency, tracing, files } = config;
-  const { ledger, ...others } = perService((name) => shownOf(services[name]));
+  const { http, graphql, jwt, idempotency, tracing, files } = config;
   const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
   const { sha256, covers } = files.policy?.value ?? {};
@@ -252,10 +216,9 @@ export function settingsOf(config: Config) {
       trustedDocuments: documents,
     },
     upstream: {
-      ...pick(config, 'versions', 'readCacheMs'),
+      ...pick(config, 'readCacheMs'),
       ...config.ledger,
-      ...ledger,
-      ...others,
+      ...shownOf(config.service),
     },
     policy: files.policy && { path: files.policy.path, sha256, covers },
     jwt: {

@@ -38,7 +38,7 @@ const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
 export const nonEmptyList = nonEmptyListOf(z.string());
 
 /** A list of some of these names. */
-export function someOf<Name extends string>(names: Name[]) {
+function someOf<Name extends string>(names: Name[]) {
   const message = `must be a list of ${names.join(', ')}`;
   return list.pipe(z.array(z.enum(names, message)).min(1, message));
 }

@@ -1,10 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { countItems } from '../lib/count-items.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { CountedList, Limits } from '../resolvers/loaders.ts';
+import type { Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
@@ -16,7 +15,7 @@ const MAX_FIELDS = 500_000;
 /** How many fields of one list graphql-js executes at most. It takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
 /**
- * The lengths to which texts and lists of an outcome may be cut, in characters. The first that fits is used, or the last, which
+ * The lengths to which the texts of an outcome may be cut, in characters. The first that fits is used, or the last, which
  * is the longest that a request id may be: a cut one would not be found in the log.
  */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 128];
@@ -96,12 +95,10 @@ export class ResponseLimits implements Limits {
     }
   }
 
-  reserveList(list: CountedList, bytes: number): Promise<void> | undefined {
+  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined {
     const note = () => void this.#lists.set(list, bytes);
-    // The items are counted once for all requests that share the list.
-    list.itemCount ??= countItems(list);
     // An item takes about 150 bytes besides its texts.
-    return this.#reserve(bytes + list.itemCount * 150)?.then(note) ?? note();
+    return this.#reserve(bytes + list.length * 150)?.then(note) ?? note();
   }
 
   reserveSearchText(list: readonly object[]): Promise<void> | undefined {
@@ -148,7 +145,7 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * The outcome of a write, or the outcomes of a settled key, as they fit into the response, with their texts and lists cut
+   * The outcome of a write, or the outcomes of a settled key, as they fit into the response, with their texts cut
    * if need be. Never an error: an outcome must reach the client.
    */
   async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
@@ -159,7 +156,7 @@ export class ResponseLimits implements Limits {
     for (const maxLength of OUTCOME_TEXTS) {
       if (maxLength < Infinity) fitting = shortOutcome(outcome, maxLength);
       const bytes = jsonLength(fitting) * fields;
-      const items = countItems([fitting]) * fields;
+      const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
       const isInLimits = // docs/reference/limits.md
         this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
       if (!isInLimits || !this.#scope.reservation.tryReserve(bytes)) continue;

@@ -158,7 +158,7 @@ export class IdempotentCalls implements Calls {
       throw error;
     });
     const isUnknown = response instanceof OutcomeUnknown;
-    // Only the first client gets long texts and lists. Repeats get the short form, from `openWrites` and from the store.
+    // Only the first client gets long texts. Repeats get the short form, from `openWrites` and from the store.
     const kept = isUnknown ? response : knownOutcome(operation, shortForm(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));

@@ -1,6 +1,4 @@
-import { jsonLength } from './json.ts';
-
-/** The length of a text or a list in the short form, in characters. */
+/** The length of a text in the short form, in characters. */
 export const SHORT_TEXT = 10_000;
 
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
@@ -12,28 +10,13 @@ export function shorten(text: string, maxLength = SHORT_TEXT): string {
   return Buffer.from(`${start}…`, 'utf16le').toString('utf16le');
 }
 
-/**
- * Shortens a value, also inside lists and objects. A long text ends with an ellipsis. A list ends before its JSON would be
- * longer than a short text may be.
- */
+/** Shortens the texts of a value, also inside lists and objects. A long text ends with an ellipsis. */
 export function shortForm(value: unknown, maxLength = SHORT_TEXT): unknown {
   if (typeof value === 'string') return shorten(value, maxLength);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return shortList(value, maxLength);
+  if (Array.isArray(value)) return value.map((item) => shortForm(item, maxLength));
   const entries = Object.entries(value);
   return Object.fromEntries(entries.map(([name, item]) => [name, shortForm(item, maxLength)]));
-}
-
-function shortList(list: readonly unknown[], maxLength: number): unknown[] {
-  const items: unknown[] = [];
-  let length = 0;
-  for (const item of list) {
-    const short = shortForm(item, maxLength);
-    length += jsonLength(short) + 1; // With its comma.
-    if (length > maxLength) break;
-    items.push(short);
-  }
-  return items;
 }
 
 /** The memory that a value takes, in bytes. A character counts two, because a text that is not Latin-1 needs as many. */

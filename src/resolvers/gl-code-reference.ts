@@ -54,7 +54,7 @@ function referenceTo(key: GlCodeKey): Reference {
     list,
     key: key.code,
     readIndex(loaders) {
-      const read = () => [readGlCodes(loaders, { ...key, includeHide: true })];
+      const read = () => readGlCodes(loaders, { ...key, includeHide: true });
       return loaders.index(list, read, ({ code }) => code);
     },
   };

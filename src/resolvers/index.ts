@@ -7,7 +7,6 @@ import {
   WorkflowAction,
 } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
-import { workflowActionArgs } from './action-arguments.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
 import type { ReadReference } from './entity.ts';
 import type { GlCodeEntity } from './gl-code.ts';
@@ -53,7 +52,6 @@ export const resolvers = {
 export const argumentChecks: Readonly<Record<string, z.ZodType>> = {
   glCodes: glCodesArgs,
   uploadWorkflowCsv: csvUploadArgs,
-  workflowAction: workflowActionArgs,
 };
 
 /** The types with `@key`, and the function that reads a reference of another subgraph to each. */

@@ -6,9 +6,6 @@ import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-erro
 import { outcome } from './outcome.ts';
 import { prepareSearch, type Searchable, type SearchText } from './search-text.ts';
 
-/** A list with the number of its items, including those of lists inside them, once they were counted. */
-export type CountedList = readonly object[] & { itemCount?: number };
-
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
   /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -19,7 +16,7 @@ export type Limits = {
    */
   failureTurn(): Promise<void>;
   /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
-  reserveList(list: CountedList, bytes: number): Promise<void> | undefined;
+  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined;
   /** Reserves memory for the texts of a list that are prepared for searches, and waits for CPU time to prepare them. */
   reserveSearchText(list: readonly object[]): Promise<void> | undefined;
   /** Reserves memory for a copy or an index of at most `items` items of a list, and waits for CPU time to make it. */
@@ -27,9 +24,6 @@ export type Limits = {
 };
 
 export type Loaders = ReturnType<typeof createLoaders>;
-
-/** The pages of a list, which are read one after another. */
-type Pages<List> = AsyncIterable<List> | readonly Promise<List>[];
 
 /** The items of a list by their keys. */
 export type Index = ReadonlyMap<string, object>;
@@ -68,23 +62,22 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
 
   /**
    * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
-   * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once. `read`
-   * returns all pages of the list (pages.ts). An item needs its `__typename`, which is the type of the entity.
+   * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once. An
+   * item needs its `__typename`, which is the type of the entity.
    */
   function index<Item extends { readonly __typename: string }>(
     id: string,
-    read: () => Pages<ServiceStatus & { list: Item[] }>,
+    read: () => Promise<ServiceStatus & { list: Item[] }>,
     keyOf: (item: Item) => string | null,
   ): Promise<Index> {
     const readIndex = async () => {
+      const { list, ...status } = await read();
+      expectOk(status);
+      await limits.reserveCopy(list.length);
       const byKey = new Map<string, Item>();
-      for await (const { list, ...status } of read()) {
-        expectOk(status);
-        await limits.reserveCopy(list.length);
-        for (const item of list) {
-          const key = keyOf(item);
-          if (key !== null && !byKey.has(key)) byKey.set(key, item);
-        }
+      for (const item of list) {
+        const key = keyOf(item);
+        if (key !== null && !byKey.has(key)) byKey.set(key, item);
       }
       return byKey;
     };

@@ -2,12 +2,11 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers } from '../generated/resolvers.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { ServiceStatus } from '../upstream/responses.ts';
-import { toParameters } from './action-arguments.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
 export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
   _,
-  { action, ...args },
+  { action },
   { service, workflowActions },
   { path },
 ) => {
@@ -16,9 +15,7 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
     const message = '"action" is not allowed by the configuration.';
     throw new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: ['action'], message }] });
   }
-  const result = await client.write(action, String(path.key), {
-    parameters: toParameters(action, args),
-  });
+  const result = await client.write(action, String(path.key), {});
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };
 

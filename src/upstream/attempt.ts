@@ -4,14 +4,12 @@ import { createIterationLimit } from '../admission/gate.ts';
 import type { Memory, Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { createHostClock } from '../telemetry/host-clock.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import {
   type OperationName,
   operations,
-  type Paths,
   perOperation,
   type Responses,
   type UpstreamRequest,
@@ -23,10 +21,7 @@ import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
 
 export type AttemptDependencies = {
-  /** The name of the service, for its metrics and its log lines. */
-  service: string;
   baseUrl: URL;
-  paths: Paths;
   transport: Transport;
   memory: Memory;
   /** The longest body of a response after decompression, in bytes. */
@@ -46,11 +41,9 @@ const DECODED = 5;
  * an UpstreamError. `retry` is 0 for the first attempt.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
-  const { baseUrl, paths, transport, memory, log, observer } = dependencies;
-  const spans = perOperation((name) => spanOf(name, paths[name], baseUrl));
+  const { baseUrl, transport, memory, log, observer } = dependencies;
+  const spans = perOperation((name) => spanOf(name, baseUrl));
   const reading = createIterationLimit();
-  const clock = createHostClock(log);
-  const otherClock = `the service ${dependencies.service}`;
   return <Name extends OperationName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
@@ -95,10 +88,9 @@ export function createAttempt(dependencies: AttemptDependencies) {
         if (isWrite) await logSent(log, request, scope);
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
-        clock.compareDate(otherClock, response.headers.date);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
-        const decode = () => decodeBody(request.operation, bytes, paths[request.operation]);
+        const decode = () => decodeBody(request.operation, bytes);
         const result = await decodeInTurn(isWrite, decode, reservation, scope, signal);
         finish('answered');
         return result;
@@ -120,12 +112,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
  * The name and the attributes of the spans of an operation, by OpenTelemetry's conventions for HTTP clients. The query is
  * left out, because its values come from clients.
  */
-function spanOf(
-  operation: OperationName,
-  path: string,
-  { protocol, hostname, port, pathname, href }: URL,
-) {
-  const { method } = operations[operation];
+function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
+  const { method, path } = operations[operation];
   const template = pathname + path;
   const attributes = {
     'http.request.method': method,
@@ -169,10 +157,9 @@ async function decodeInTurn<Result>(
 function decodeBody<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  path: string,
 ): Responses[Name] {
   try {
-    return operations[operation].decode(body, path);
+    return operations[operation].decode(body);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);

@@ -7,8 +7,11 @@ import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 /** Counts the events of calls. The names of operations come only from their declarations. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
-/** Registers the metrics of calls to these services. */
-export function createCallObserver(metrics: Metrics, services: readonly string[]) {
+/** The label of the metrics of the service. */
+const labels = { service: 'ledger' };
+
+/** Registers the metrics of calls. */
+export function createCallObserver(metrics: Metrics) {
   const attempts = metrics.histogram(
     'call_duration_seconds',
     'Attempts at calls to the service, by operation and outcome',
@@ -29,11 +32,9 @@ export function createCallObserver(metrics: Metrics, services: readonly string[]
     'service',
     'to',
   );
-  for (const service of services) {
-    for (const to of ['open', 'closed']) transitions.inc({ service, to }, 0);
-  }
+  for (const to of ['open', 'closed']) transitions.inc({ ...labels, to }, 0);
   return {
-    circuitChanged: (service: string, to: 'open' | 'closed') => transitions.inc({ service, to }),
+    circuitChanged: (to: 'open' | 'closed') => transitions.inc({ ...labels, to }),
     attempted: (operation: OperationName, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
     retried: (operation: OperationName) => retries.inc({ operation }),
@@ -46,21 +47,14 @@ export function watchReadCache(metrics: Metrics, cache: ReadCache): void {
   metrics.gauge('read_cache_bytes', 'Memory of kept lists', () => cache.borrowed);
 }
 
-/** The parts that admit calls to a service. */
-type Admission = { readonly gate: Gate; readonly circuit: CircuitBreaker };
-
-/** Registers gauges of the calls to each service, labelled with the name of the service. */
+/** Registers gauges of the parts that admit calls. */
 export function watchCalls(
   metrics: Metrics,
-  services: ReadonlyMap<string, { calls: { admission: Admission } }>,
+  { gate, circuit }: { readonly gate: Gate; readonly circuit: CircuitBreaker },
 ): void {
-  const gauge = (name: string, help: string, read: (of: Admission) => number) =>
-    metrics.gauges(name, help, ['service'], () =>
-      [...services].map(([service, { calls }]) => [{ service }, read(calls.admission)]),
-    );
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
   const states = ['closed', 'half-open', 'open'];
-  gauge('circuit_state', stateHelp, ({ circuit }) => states.indexOf(circuit.state));
-  gauge('calls_in_flight', 'Calls to the service in flight', ({ gate }) => gate.held);
-  gauge('calls_queued', 'Calls waiting for a place', ({ gate }) => gate.waiting);
+  metrics.gauge('circuit_state', stateHelp, () => states.indexOf(circuit.state), labels);
+  metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held, labels);
+  metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting, labels);
 }

@@ -74,16 +74,16 @@ export class UpstreamCalls {
   constructor(options: CallOptions) {
     this.#options = options;
     this.#attempt = createAttempt(options);
-    const { log, maxConcurrency, observer, service, timeoutMs } = options;
+    const { log, maxConcurrency, observer, timeoutMs } = options;
     const gate = new Gate({
       limit: maxConcurrency,
       maxWaitMs: timeoutMs / 4, // So that enough time is left for the call itself.
       rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
     });
     const circuit = new CircuitBreaker(timeoutMs, (to) => {
-      observer.circuitChanged(service, to);
-      if (to === 'open') log.warn({ service }, 'circuit opened');
-      else log.info({ service }, 'circuit closed');
+      observer.circuitChanged(to);
+      if (to === 'open') log.warn({ service: 'ledger' }, 'circuit opened');
+      else log.info({ service: 'ledger' }, 'circuit closed');
     });
     this.admission = { gate, circuit };
   }

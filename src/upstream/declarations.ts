@@ -31,25 +31,18 @@ import {
  * from them.
  */
 
-/**
- * The services by their names. Each has a base URL, connections, a circuit breaker and metrics of its own. `probe` is the read
- * that is sent before a write while the circuit is open (docs/decisions/0005).
- */
-export const services = {
-  ledger: {
-    probe: { operation: 'getGLCodes5', search: '?target=-1&project=&includeHide=false' },
-  },
+/** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
+export const probe = {
+  operation: 'getGLCodes5',
+  search: '?target=-1&project=&includeHide=false',
 } as const;
-
-export type ServiceName = keyof typeof services;
 
 /** The declaration of an operation. Only a read can be passed to `Calls.read`, which de-duplicates and aborts calls. */
 export type Declaration = {
-  readonly service: ServiceName;
   /** The section of docs/reference/service-api.md. */
   readonly section: string;
   readonly method: 'GET' | 'POST';
-  /** Relative to the base URL of the service. */
+  /** Relative to the base URL. */
   readonly path: string;
   /** Whether the operation may change state. Retries, connections and decoding follow from it. */
   readonly effect: 'read' | 'write';
@@ -60,16 +53,6 @@ export type Declaration = {
   readonly response: ServiceResponse<unknown>;
   /** A response as JSON, for the description and the reference service. */
   readonly sample: string;
-  /**
-   * Other versions of the operation, by their paths. `UPSTREAM_VERSIONS` selects one. The operation keeps its name, by which
-   * policies, metrics and idempotency keys know it.
-   */
-  readonly versions?: Readonly<Record<string, Pick<Declaration, 'response' | 'sample'>>>;
-  /**
-   * The pages of a list: the parameter that asks for a page, and the field of the response that has its value for the next page,
-   * and is missing or null in the last one. Null if the list has none. A list with entities of a federated graph needs it.
-   */
-  readonly pages?: { readonly parameter: string; readonly next: string } | null;
   /** The field of the schema. */
   readonly graphql: `Query.${string}` | `Mutation.${string}`;
 };
@@ -147,21 +130,16 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   isRecorded: guardOf(recordedUpload),
 };
 
-/** Declares a workflow action (section 4.4), which is a GET that changes state. `workflowAction` has its parameters as arguments. */
-const action = <Path extends string, Parameters extends TSchema>(
-  path: Path,
-  parameters: Parameters,
-  sample: string,
-) =>
+/** Declares a workflow action (section 4.4), which is a GET that changes state. */
+const action = <Path extends string>(path: Path, sample: string) =>
   ({
-    service: 'ledger',
     section: '4.4',
     method: 'GET',
     path,
     effect: 'write',
-    parameters,
+    parameters: record({}),
     body: null,
-    response: statusResponse(),
+    response: statusResponse,
     sample,
     graphql: 'Mutation.workflowAction',
   }) as const;
@@ -169,7 +147,6 @@ const action = <Path extends string, Parameters extends TSchema>(
 /** The operations, by name. */
 export const declarations = {
   getGLCodes5: {
-    service: 'ledger',
     section: '4.1',
     method: 'GET',
     path: 'getGLCodes5',
@@ -179,23 +156,20 @@ export const declarations = {
     response: listResponse(glCodeInfo),
     sample:
       '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
-    pages: null,
     graphql: 'Query.glCodes',
   },
   saveApproverList: {
-    service: 'ledger',
     section: '4.2',
     method: 'POST',
     path: 'saveApproverList',
     effect: 'write',
     parameters: record({}),
     body: list(approver),
-    response: statusResponse(),
+    response: statusResponse,
     sample: '{"invoice_id":48214,"message":"Approvers saved.","status":0}',
     graphql: 'Mutation.saveApprovers',
   },
   updateWorkflowCSV: {
-    service: 'ledger',
     section: '4.3',
     method: 'POST',
     path: 'updateWorkflowCSV',
@@ -209,37 +183,26 @@ export const declarations = {
   },
   restartWorkflowAndMoveToNext: action(
     'restartWorkflowAndMoveToNext',
-    record({}),
     '{"invoice_id":48310,"message":"Moved to next.","status":0}',
   ),
   reStoreGlobalSolution: action(
     'reStoreGlobalSolution',
-    record({}),
     '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
   ),
   reStoreSolution: action(
     'reStoreSolution',
-    record({}),
     '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
   ),
   restartWorkflow2: action(
     'restartWorkflow2',
-    record({}),
     '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
   ),
   updateSolutionGuide: action(
     'updateSolutionGuide',
-    record({}),
     '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
   ),
   upgradeToHQ: action(
     'upgradeToHQ',
-    record({}),
     '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
   ),
 } as const satisfies Record<string, Declaration>;
-
-/** The versions of an operation, by their paths. The first one is used unless another is selected. */
-export function versionsOf({ path, response, sample, versions }: Declaration) {
-  return Object.entries({ [path]: { response, sample }, ...versions });
-}

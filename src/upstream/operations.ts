@@ -1,9 +1,8 @@
 import type { Static, TSchema } from 'typebox';
-import { type Declaration, declarations, versionsOf } from './declarations.ts';
+import { type Declaration, declarations } from './declarations.ts';
 import { parseBody } from './parse-body.ts';
-import type { ServiceResponse } from './responses.ts';
 import { type Targets, targetsReader } from './targets.ts';
-import { encoderOf, guardOf, hasDecimals, type WireType } from './wire-types.ts';
+import { encoderOf, guardOf, type WireType } from './wire-types.ts';
 
 export type OperationName = keyof typeof declarations;
 type Declared<Name extends OperationName> = (typeof declarations)[Name];
@@ -13,8 +12,6 @@ type NamesWith<Row> = {
 }[OperationName];
 
 export type ReadName = NamesWith<{ effect: 'read' }>;
-/** The reads whose declarations say whether the list has pages. */
-export type PagedName = NamesWith<{ effect: 'read'; pages: unknown }>;
 export type WriteName = NamesWith<{ effect: 'write' }>;
 /** The operations that change a workflow, a solution or an account (docs/reference/service-api.md, section 4.4). */
 export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
@@ -22,16 +19,6 @@ export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }
 /** The decoded response to each operation. */
 export type Responses = {
   [Name in OperationName]: ReturnType<Declared<Name>['response']['decode']>;
-};
-
-/** Every version of an operation decodes to the type of the first one, which all other code knows. */
-type FittingVersions = {
-  readonly [Name in OperationName]: {
-    readonly path: string;
-    readonly versions?: Readonly<
-      Record<string, { readonly response: ServiceResponse<Responses[Name]> }>
-    >;
-  };
 };
 
 /** The parameters and the body of an operation, with exact numbers as texts. */
@@ -50,70 +37,48 @@ export type Operation<Name extends OperationName = OperationName> = Declaration 
   toBody(body: Body<Name> | undefined): string | undefined;
   /** What a request names: the only values of it that the audit record shows. */
   targetsOf(parameters: Parameters<Name> | undefined, body: Body<Name> | undefined): Targets;
-  /** Decodes the body of a response of the version at `path`. Throws a ContractFault if it is not as declared. */
-  decode(body: Uint8Array, path?: string): Responses[Name];
+  /** Decodes the body of a response. Throws a ContractFault if it is not as declared. */
+  decode(body: Uint8Array): Responses[Name];
   /** Whether a value is a response to a write that was recorded for an idempotency key. */
   isRecorded(value: unknown): value is Responses[Name];
 };
 
 /** The operations. Other code names one only to build its request or its union member. */
 export const operations = Object.fromEntries(
-  Object.entries<Declaration>(declarations satisfies FittingVersions).map(([name, declaration]) => [
+  Object.entries<Declaration>(declarations).map(([name, declaration]) => [
     name,
     derive(declaration),
   ]),
 ) as unknown as { readonly [Name in OperationName]: Operation<Name> }; // Entries do not keep the types of their names.
 
 function derive(declaration: Declaration) {
-  const { parameters, body, path: first } = declaration;
+  const { parameters, body, response } = declaration;
   const encode = body && encoderOf(body);
-  const versions = versionsOf(declaration);
-  const decoders = new Map(versions.map(([path, { response }]) => [path, decoderOf(response)]));
   return {
     ...declaration,
     toSearch: searchEncoderOf(parameters),
     toBody: (value: unknown) => (encode ? encode(value) : undefined),
     targetsOf: targetsReader(parameters, ...(body ? [body] : [])),
-    decode: (bytes: Uint8Array, path = first) => decoders.get(path)?.(bytes),
-    isRecorded: (value: unknown) => versions.some(([, { response }]) => response.isRecorded(value)),
+    decode: (bytes: Uint8Array) => response.decode(parseBody(bytes), bytes.length),
+    isRecorded: response.isRecorded,
   };
 }
 
-function decoderOf(response: ServiceResponse<unknown>): (bytes: Uint8Array) => unknown {
-  const isExact = response.wire.some((type) => hasDecimals(type));
-  return (bytes) => response.decode(parseBody(bytes, isExact), bytes.length);
-}
-
-/** The path of each operation: that of the selected version, or else the declared one. */
-export function pathsOf(selected: readonly string[] = []): Paths {
-  return perOperation((name) => {
-    const paths = versionsOf(operations[name]).map(([path]) => path);
-    return paths.find((path) => selected.includes(path)) ?? operations[name].path;
-  });
-}
-export type Paths = Readonly<Record<OperationName, string>>;
-
-/**
- * Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. Each item of a list is a
- * parameter of its own.
- */
-export function searchEncoderOf(parameters: WireType): (values: unknown) => string {
+/** Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. */
+function searchEncoderOf(parameters: WireType): (values: unknown) => string {
   const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
-    const given: [string, unknown][] = Object.entries(Object(values));
-    // A parameter that is not declared would be left out silently, and an empty list.
+    const given = Object.entries(Object(values));
+    // A parameter that is not declared would be left out silently.
     const isLeftOut = ([name, value]: [string, unknown]) =>
-      (value != null && declared?.includes(name) === false) ||
-      (Array.isArray(value) && value.length === 0);
+      value != null && declared?.includes(name) === false;
     if (!isValid(values) || given.some(isLeftOut)) {
       throw new TypeError('The parameters do not match their declaration.');
     }
     const pairs = (declared ?? Object.keys(Object(values))).flatMap((name) => {
       const value: unknown = Reflect.get(Object(values), name);
-      if (value == null) return [];
-      const items: readonly unknown[] = [value].flat();
-      return items.map((item) => `${encodeURIComponent(name)}=${encodeURIComponent(`${item}`)}`);
+      return value == null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`];
     });
     return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
   };

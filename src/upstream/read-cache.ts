@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Memory } from '../admission/memory.ts';
-import { countItems } from '../lib/count-items.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { isList, type ListResponse } from './responses.ts';
 
@@ -159,5 +158,5 @@ export class ReadCache {
  * characters than those of Latin-1 with two bytes for each.
  */
 function bytesOf(list: ListResponse<object>): number {
-  return list.bytes * 4 + countItems(list.list) * ITEM_BYTES;
+  return list.bytes * 4 + list.list.length * ITEM_BYTES;
 }

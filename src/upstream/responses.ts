@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject, type TOptional, type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { shortForm } from '../lib/short-text.ts';
 import {
   exactInteger,
@@ -51,39 +51,18 @@ function statusOf(checked: Static<typeof serviceStatus>): ServiceStatus {
   return { invoiceId: invoice_id, message, status: isInt32(status) ? status : null };
 }
 
-/** Fields that a recorded response may lack, because an earlier version did not have them. */
-type OptionalFields = Record<string, TOptional<TSchema>>;
-
-/** Creates a function that reads these fields of a record, and leaves out all others. Throws a ContractFault. */
-function fieldsReader<Fields extends Record<string, TSchema>>(fields: Fields) {
-  const names = Object.keys(fields);
-  const read = readerOf(record(fields));
-  return (body: unknown): Static<TObject<Fields>> => {
-    const all: Record<string, unknown> = Object(read(body));
-    // Exactly the declared fields.
-    return Object.fromEntries(names.map((name) => [name, all[name]])) as Static<TObject<Fields>>;
-  };
-}
-
 /** Shortens a response to a write of more than 1 MiB, because its outcome must reach the client. */
 export function shortenIfLarge<Result>(result: Result, bytes: number): Result {
   // Shorter texts do not change its type.
   return bytes <= 1_048_576 ? result : (shortForm(result) as Result);
 }
 
-/** A status record with these additional fields. */
-export function statusResponse(): ServiceResponse<ServiceStatus>;
-export function statusResponse<Fields extends OptionalFields>(
-  fields: Fields,
-): ServiceResponse<ServiceStatus & Static<TObject<Fields>>>;
-export function statusResponse(fields: OptionalFields = {}): ServiceResponse<ServiceStatus> {
-  const readFields = fieldsReader(fields);
-  return {
-    wire: [record({ ...serviceStatus.properties, ...fields })],
-    decode: (body, bytes) => shortenIfLarge({ ...readStatus(body), ...readFields(body) }, bytes),
-    isRecorded: guardOf(record({ ...recordedStatus.properties, ...fields })),
-  };
-}
+/** A status record. */
+export const statusResponse: ServiceResponse<ServiceStatus> = {
+  wire: [serviceStatus],
+  decode: (body, bytes) => shortenIfLarge(readStatus(body), bytes),
+  isRecorded: guardOf(recordedStatus),
+};
 
 /** A list of the service with its status record. */
 export type ListResponse<Item> = ServiceStatus & {
@@ -104,26 +83,17 @@ const container = record({
 });
 const readContainer = readerOf(container);
 
-/** A `list` of records with a `service_status` and these additional fields. A missing or null `list` counts as empty. */
+/** A `list` of records with a `service_status`. A missing or null `list` counts as empty. */
 export function listResponse<Item extends TSchema>(
   item: Item,
-): ServiceResponse<ListResponse<Static<Item>>>;
-export function listResponse<Item extends TSchema, Fields extends Record<string, TSchema>>(
-  item: Item,
-  fields: Fields,
-): ServiceResponse<ListResponse<Static<Item>> & Static<TObject<Fields>>>;
-export function listResponse<Item extends TSchema>(
-  item: Item,
-  fields: Record<string, TSchema> = {},
 ): ServiceResponse<ListResponse<Static<Item>>> {
   const readItems = readerOf(listOf(item));
-  const readFields = fieldsReader(fields);
   return {
-    wire: [record({ ...container.properties, list: optional(listOf(item)), ...fields })],
+    wire: [record({ ...container.properties, list: optional(listOf(item)) })],
     decode(body, bytes) {
       const { service_status, list } = readContainer(body);
       const status = statusOf(service_status ?? {});
-      return { ...readFields(body), ...status, list: readItems(list ?? [], 'list'), bytes };
+      return { ...status, list: readItems(list ?? [], 'list'), bytes };
     },
     // A read has no idempotency key, so its response is never recorded.
     isRecorded: (_value): _value is ListResponse<Static<Item>> => false,

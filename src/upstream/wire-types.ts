@@ -15,7 +15,7 @@ export const list = Type.Array;
 /** A text. A date is a text, too: the gateway passes it on as the service writes it. */
 export const text = Type.String();
 export const flag = Type.Boolean();
-/** A number that is exact as a double. For an amount, use `decimal`. */
+/** A number that is exact as a double. */
 export const double = Type.Number();
 /** An integer of 32 bits, as the type `Int` of GraphQL. */
 export const int32 = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 });
@@ -39,8 +39,8 @@ export type WireType = TSchema & {
   readonly additionalProperties?: WireType;
   readonly items?: WireType;
   readonly pattern?: string;
-  /** Marks a number on the wire that is a text with its digits in the code. */
-  readonly exact?: keyof typeof exactPatterns;
+  /** Marks an integer on the wire that is a text with its digits in the code. */
+  readonly exact?: true;
   /** What values of this type name, see `targets.ts`. */
   readonly target?: TargetKind;
   /** The type in the OpenAPI description, if it differs from what is checked. */
@@ -51,42 +51,30 @@ export type WireType = TSchema & {
 type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
 /**
- * Numbers in the syntax of JSON with a limited number of digits. Real numbers have fewer, and a longer one would need much
+ * Integers in the syntax of JSON with a limited number of digits. Real ones have fewer, and a longer one would need much
  * memory, because a response of the gateway may contain it hundreds of times.
  */
-const exactPatterns = {
-  integer: /^-?(0|[1-9]\d{0,999})$/,
-  number: /^-?(0|[1-9]\d{0,999})(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
-};
+const exactPattern = /^-?(0|[1-9]\d{0,999})$/;
 
-function exact(
-  kind: keyof typeof exactPatterns,
-  isOptional = false,
-  target?: TargetKind,
-): TUnsafe<string> {
+function exact(isOptional = false, target?: TargetKind): TUnsafe<string> {
   const check = (value: unknown) => {
     if (Number.isSafeInteger(value) || (value === null && isOptional)) return true;
-    return exactPatterns[kind].test(textOf(value) ?? '');
+    return exactPattern.test(textOf(value) ?? '');
   };
-  const error = () => kind;
-  const documented = isOptional ? [kind, 'null'] : kind;
-  const own = { exact: kind, documented, ...(target && { target }) };
+  const error = () => 'integer';
+  const documented = isOptional ? ['integer', 'null'] : 'integer';
+  const own = { exact: true, documented, ...(target && { target }) };
   return Type.Unsafe<string>({ ...own, '~refine': [{ check, error }] });
 }
 
 /** An integer of any size. It is a number in JSON, and a text in the code, because a double would change a large integer. */
-export const exactInteger = exact('integer');
+export const exactInteger = exact();
 /** An `exactInteger` that identifies something. The audit record shows it, so it must not be the number of an account. */
-export const identifier = exact('integer', false, 'identifier');
+export const identifier = exact(false, 'identifier');
 /** The name of a file. The audit record shows it. */
 export const fileName = Type.String({ target: 'fileName' });
 /** The content of a file, in base64. The audit record shows its length and a hash of it. */
 export const fileContent = Type.String({ target: 'fileContent' });
-/**
- * A decimal number. It is a number in JSON, and a text in the code and in GraphQL, with the digits as the service writes them
- * (docs/decisions/0024).
- */
-export const decimal = exact('number');
 
 /** A field that may be missing or null. */
 export function optional<T extends TSchema>(
@@ -94,7 +82,7 @@ export function optional<T extends TSchema>(
 ): TOptional<TUnsafe<Static<T> | null | undefined>> {
   const wire: WireType = type;
   const nullable = wire.exact
-    ? exact(wire.exact, true, wire.target)
+    ? exact(true, wire.target)
     : { ...type, ...(wire.type !== undefined && { type: [wire.type, 'null'].flat() }) };
   return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
 }
@@ -132,10 +120,7 @@ function inCode(type: WireType): WireType {
   const { properties, items, exact } = type;
   if (exact) {
     const isNullable = [type.documented].flat().includes('null');
-    return {
-      type: isNullable ? ['string', 'null'] : 'string',
-      pattern: exactPatterns[exact].source,
-    };
+    return { type: isNullable ? ['string', 'null'] : 'string', pattern: exactPattern.source };
   }
   return {
     ...type,
@@ -197,12 +182,6 @@ function replacerOf({ exact, items, properties = {} }: WireType): Replace | unde
 function inPlace(values: unknown[], indexes: Iterable<number>, replace: Replace): unknown[] {
   for (const index of indexes) values[index] = replace(values[index]);
   return values;
-}
-
-/** Whether values of this type have decimals, whose digits `JSON.parse` would change. */
-export function hasDecimals({ exact, items, properties = {} }: WireType): boolean {
-  if (exact === 'number' || (items && hasDecimals(items))) return true;
-  return Object.values(properties).some(hasDecimals);
 }
 
 /** Describes the first fault of a value: its path, the declared type, and the type of the value there. */

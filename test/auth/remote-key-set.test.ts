@@ -146,20 +146,3 @@ test('a token without a key id is tried with three keys', async () => {
   expect(results).toEqual(['accepted', 'accepted', 'accepted', 'signature']);
   expect(verify).toHaveBeenCalledTimes(1 + 2 + 3 + 3);
 });
-
-test('a key server whose clock differs from that of this host is logged', async () => {
-  const at = (time: number, age: string): Reply => {
-    const headers = { date: new Date(time).toUTCString(), age };
-    return reply(200, JSON.stringify({ keys: [old.jwk] }), headers);
-  };
-  const keyServer = await startKeyServer(at(Date.now() - 3_600_000, '0'));
-  const { logLine } = createTestAuthenticator(keyServer.url);
-  const fault = `ahead of that of the key server ${keyServer.url.origin}`;
-  await logLine({ msg: 'clock of this host differs', fault });
-
-  // A cache keeps the date of the response.
-  const cached = await startKeyServer(at(Date.now() - 3_600_000, '3600'));
-  const { logs, resultOf } = createTestAuthenticator(cached.url);
-  expect(await resultOf(await old.sign())).toBe('accepted');
-  expect(logs).toEqual([]);
-});

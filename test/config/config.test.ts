@@ -1,13 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { baseUrls } from '../../dev/base-urls.ts';
 import { readConfig, settingsOf } from '../../src/config/config.ts';
 import { createPrivateCa, expired } from '../../testkit/certificate.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 
 const required = {
-  ...baseUrls('http://service.example/api'),
+  UPSTREAM_BASE_URL: 'http://service.example/api',
   JWT_JWKS_URL: 'https://issuer.example/jwks.json',
   JWT_ISSUER: 'issuer',
   JWT_AUDIENCE: 'gateway',
@@ -39,7 +38,7 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     JWT_CNF: 'proxy',
   });
   expect(read).toMatchObject({
-    services: { ledger: { baseUrl: new URL('https://service.example/a/') } },
+    service: { baseUrl: new URL('https://service.example/a/') },
     http: { port: 4000, corsOrigins: ['https://*.a.example.com', 'http://localhost:*'] },
     jwt: {
       algorithms: ['ES256', 'EdDSA'],
@@ -48,7 +47,7 @@ test('values are read as documented: empty ones as missing, and lists with or wi
       isBindingChecked: true,
     },
   });
-  const { baseUrl } = readConfig(required).services.ledger;
+  const { baseUrl } = readConfig(required).service;
   expect(baseUrl).toEqual(new URL('http://service.example/api/'));
 });
 
@@ -269,8 +268,8 @@ test('the variables for TLS are checked, alone and together', async () => {
   const https = { ...required, UPSTREAM_BASE_URL: 'https://service.example/' };
   const pairOf = ({ certFile, keyFile }: typeof one) => ({ [CERT]: certFile, [KEY]: keyFile });
   const pair = { ...https, ...pairOf(one) };
-  const { services } = readConfig({ ...pair, [CA]: ca.certFile });
-  expect(services.ledger.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
+  const { service } = readConfig({ ...pair, [CA]: ca.certFile });
+  expect(service.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
   const settings = settingsOf(readConfig(pair));
   expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
   expect(JSON.stringify(settings)).not.toContain('BEGIN');

@@ -1,9 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { checkContract } from '../../dev/contract.ts';
 import { startReferenceService } from '../../dev/service.ts';
-import { declarations } from '../../src/upstream/declarations.ts';
-import { listResponse } from '../../src/upstream/responses.ts';
-import { record, text } from '../../src/upstream/wire-types.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startProcess } from '../../testkit/process.ts';
 import { startStub } from '../../testkit/service.ts';
@@ -58,28 +55,6 @@ test('unknown fields, types and statuses are reported with their paths, and no v
   expect(isAsDeclared).toBe(false);
 });
 
-test('another version is compared if its path is named, and otherwise said not to be compared', async () => {
-  const response = listResponse(record({ Code: text, Currency: text }));
-  const versions = { getGLCodes6: { response, sample: '{"list":[]}' } };
-  Object.assign(declarations.getGLCodes5, { versions });
-  closeAfterTest(() => Reflect.deleteProperty(declarations.getGLCodes5, 'versions'));
-  const { url, requests } = await startResponding('{"list":[{"Code":"1"}]}');
-
-  const first = await checkContract({ url, token });
-  const other = await checkContract({ url, token, path: 'getGLCodes6' });
-
-  expect(first).toMatchObject({ isAsDeclared: true });
-  expect(first.text).toContain('Versions that are not compared:\n  --path getGLCodes6\n');
-  expect(other).toMatchObject({ isAsDeclared: false });
-  expect(other.text).toContain('  list[].Currency: is missing (1 time)\n');
-  expect(other.text).toContain('Versions that are not compared:\n  --path getGLCodes5\n');
-  const paths = requests.map((request) => request.split('?')[0]);
-  expect(paths).toEqual(['GET /getGLCodes5', 'GET /getGLCodes6']);
-  await expect(checkContract({ url, token, path: 'getGLCodes7' })).rejects.toThrow(
-    '--path must be getGLCodes5 or getGLCodes6, not getGLCodes7.',
-  );
-});
-
 test('it sends one read, and follows no redirect', async () => {
   for (const status of [200, 302, 401, 503]) {
     const { url, requests } = await startResponding('{}', status);
@@ -102,13 +77,12 @@ test('the command exits with 0 or 1, takes the token from the environment, and s
     const { code } = await command.exited;
     return { code, output: command.lines.join('\n'), error: command.errorText() };
   };
-  const [fits, differs, unreachable, none, noUrl, noService, noOption] = await Promise.all([
+  const [fits, differs, unreachable, none, noUrl, noOption] = await Promise.all([
     run([url], { CONTRACT_TOKEN: token }),
     run([strange.url, '--token', token]),
     run(['http://127.0.0.1:1/', '--token', token]),
     run([url]),
     run(['ledger.example.com', '--token', token]),
-    run([url, '--token', token, '--service', 'other']),
     run([url, '--token', token, '--verbose']),
   ]);
   expect(fits).toMatchObject({ code: 0, error: '' });
@@ -122,6 +96,5 @@ test('the command exits with 0 or 1, takes the token from the environment, and s
     error: expect.stringMatching(/^There is no token\..*CONTRACT_TOKEN.*\n\nUsage:/),
   });
   expect(noUrl.error).toMatch(/^The base URL is missing or not valid\./);
-  expect(noService.error).toMatch(/^There is no service "other"\./);
   expect(noOption.error).toMatch(/^Unknown option '--verbose'/);
 });

@@ -11,13 +11,12 @@ import { declarations } from '../../src/upstream/declarations.ts';
 import type { WorkflowOperation } from '../../src/upstream/operations.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { until } from '../../testkit/eventually.ts';
-import { actionUrl } from '../../testkit/graphql-operation.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
 const actions = Object.values(WorkflowAction);
 /** The path of an action, relative to the base URL. */
-const pathOf = (action: WorkflowOperation) => actionUrl(action).slice(1);
+const pathOf = (action: WorkflowOperation) => declarations[action].path;
 const codesPath = 'getGLCodes5?target=4&project=north-plant&includeHide=false';
 
 const { sign, jwk } = await createSigningKey('one');

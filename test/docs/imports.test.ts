@@ -16,7 +16,7 @@ const allowed: Record<string, string> = {
   telemetry: 'errors/gateway-error.ts node:http',
   audit:
     'errors/gateway-error.ts idempotency/recorded-outcome.ts lib/ operation-names.ts telemetry/ upstream/',
-  auth: 'errors/ lib/ jose node:http telemetry/host-clock.ts telemetry/metrics.ts',
+  auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
   upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
   idempotency:
     'admission/gate.ts admission/fair-shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',

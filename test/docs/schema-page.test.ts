@@ -1,12 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { buildSchema, isEnumType, isInterfaceType, isObjectType, isUnionType } from 'graphql';
-import { WorkflowAction } from '../../src/generated/resolvers.ts';
-import { camelCase } from '../../src/lib/camel-case.ts';
-import { operations } from '../../src/upstream/operations.ts';
-import type { WireType } from '../../src/upstream/wire-types.ts';
-import { placeholdersIn } from './placeholders.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -91,23 +85,4 @@ test('the changelog names each field, argument and enum value that no release ha
   const added = namesOf(schema).filter((name) => !released.includes(name));
   const isNamed = (name: string) => unreleased.includes(`\`${name.replace(/.*\./, '')}\``);
   expect(added.filter((name) => !isNamed(name))).toEqual([]);
-});
-
-test('the changelog lists as breaking each new argument that an action of a release requires', () => {
-  const [, afterBreaking = ''] = unreleased.split('### Breaking\n');
-  const [breaking = ''] = afterBreaking.split('\n### ');
-  const missing = Object.entries(WorkflowAction)
-    .filter(([value]) => released.includes(`WorkflowAction.${value}`))
-    .flatMap(([value, operation]) => {
-      const { required = [] }: WireType = operations[operation].parameters;
-      const added = required.map(camelCase).filter((name) => {
-        return !released.includes(`Mutation.workflowAction.${name}`);
-      });
-      return added.length === 0 ? [] : [value, ...added];
-    });
-  expect(missing.filter((name) => !breaking.includes(`\`${name}\``))).toEqual([]);
-});
-
-test('no description is one that npm run new-operation wrote', () => {
-  expect(placeholdersIn(fileURLToPath(root))).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { baseUrls } from '../../dev/base-urls.ts';
 import { ledgerDataSource } from '../../examples/federation/apollo-gateway.ts';
 import { gatewayConfig } from '../../examples/federation/hive-gateway.config.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -15,7 +14,7 @@ function read(file: string): unknown {
 
 /** The default configuration of the gateway, which the examples match. */
 const defaults = readConfig({
-  ...baseUrls('https://service.example/'),
+  UPSTREAM_BASE_URL: 'https://service.example/',
   JWT_JWKS_URL: 'https://issuer.example/jwks',
   JWT_ISSUER: 'issuer',
   JWT_AUDIENCE: 'audience',
@@ -74,7 +73,7 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
     upstreamRetry: { maxRetries: 0 },
     inboundInflightRequestDeduplication: false,
   });
-  expect(gatewayConfig.upstreamTimeout).toBeGreaterThan(defaults.services.ledger.timeoutMs);
+  expect(gatewayConfig.upstreamTimeout).toBeGreaterThan(defaults.service.timeoutMs);
   const sent = Object.fromEntries(forwarded.map((name) => [lower(name), '7']));
   const headers = { ...sent, cookie: 'not for subgraphs' };
   const { propagateHeaders } = gatewayConfig;

@@ -144,12 +144,6 @@ test('the items of the lists in entities are counted', async () => {
   await expect(admit(500)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
 
-test('a list is booked with the items of the lists in it', async () => {
-  const memory = createMemory();
-  await limitsOf(memory).reserveList([{ sites: Array(999).fill({ name: '' }) }], 50_000);
-  expect(memory.held).toBe(200_000);
-});
-
 test('the items of a list are looked at once, whatever its aliases are', async () => {
   const limits = limitsOf(createMemory());
   limits.start('compiled');

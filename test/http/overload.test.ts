@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { ofEveryService } from '../../dev/base-urls.ts';
 import { until } from '../../testkit/eventually.ts';
 import { read } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
@@ -66,7 +65,7 @@ test('a request whose client disconnects while it waits is logged, and not execu
 });
 
 test('a gateway rejects a request of a caller whose others wait in vain', async () => {
-  const { service, gateway } = await startHeldStack(ofEveryService('MAX_CONCURRENCY', '16'));
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '16' });
   const post = async () => (await gateway.post({ query: read })).status;
   const inProgress = Array.from({ length: 32 }, post);
   await metricIs(gateway, 'ledger_gateway_requests_in_progress', 32);

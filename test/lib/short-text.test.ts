@@ -11,15 +11,10 @@ test.each([
   expect(bytesOf(value)).toBe(bytes);
 });
 
-test('the short form has the beginning of texts and lists, on all levels', () => {
-  const value = { text: 'abcdef', list: [123, 456, 789], rows: [{ name: 'a' }, { name: 'b' }] };
-  expect(shortForm(value, 13)).toEqual({
-    text: 'abcdef',
-    list: [123, 456, 789],
-    rows: [{ name: 'a' }],
-  });
-  expect(shortForm(value, 4)).toEqual({ text: 'abcd…', list: [123], rows: [] });
-  expect(JSON.stringify(shortForm({ numbers })).length).toBeLessThan(10_100);
+test('the short form has the beginning of texts, on all levels', () => {
+  const value = { text: 'abcdef', list: [123, 456], rows: [{ name: 'abc' }] };
+  expect(shortForm(value, 6)).toEqual(value);
+  expect(shortForm(value, 2)).toEqual({ text: 'ab…', list: [123, 456], rows: [{ name: 'ab…' }] });
 });
 
 test('a text is not cut within a character', () => {
@@ -27,11 +22,11 @@ test('a text is not cut within a character', () => {
   expect(shortForm('abc\u{1f600}d', 5)).toBe('abc\u{1f600}…');
 });
 
-test('a list for which there is no memory is in the short form', () => {
+test('a text for which there is no memory is in the short form', () => {
   const booked: number[] = [];
   const tryReserve = (bytes: number) => booked.push(bytes) === 1;
-  const value = { numbers };
+  const value = { text: 'x'.repeat(1_000_000) };
   expect(reserveOrShorten(value, { tryReserve })).toBe(value);
-  expect(reserveOrShorten(value, { tryReserve })).toEqual(shortForm(value));
-  expect(booked).toEqual([8_000_150, 8_000_150]);
+  expect(reserveOrShorten(value, { tryReserve })).toEqual({ text: `${'x'.repeat(10_000)}…` });
+  expect(booked).toEqual([2_000_150, 2_000_150]);
 });

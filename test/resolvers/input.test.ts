@@ -4,8 +4,9 @@ import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { argumentChecks } from '../../src/resolvers/index.ts';
+import { declarations } from '../../src/upstream/declarations.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
-import { actionArguments, actionUrl, anyWrite, writes } from '../../testkit/graphql-operation.ts';
+import { actionArguments, anyWrite, writes } from '../../testkit/graphql-operation.ts';
 import { json, startService } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
@@ -39,8 +40,8 @@ test.each<Operation>([
     csvBody,
   ],
   ...Object.values(WorkflowAction).map((name): Operation => {
-    const field = `workflowAction(${actionArguments(name, 'all')}) { __typename }`;
-    return [`mutation { ${field} }`, 'GET', actionUrl(name, 'all'), ''];
+    const field = `workflowAction(${actionArguments(name)}) { __typename }`;
+    return [`mutation { ${field} }`, 'GET', `/${declarations[name].path}`, ''];
   }),
 ])('%s is sent with the unchanged token', async (document, method, url, body) => {
   const { service, gateway } = start();
@@ -352,5 +353,5 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const faults = [{ path: ['action'], message }];
   const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
   expect(errors).toMatchObject([{ path: ['other'], message, extensions }]);
-  expect(service.received.map(({ url }) => url)).toEqual([actionUrl('restartWorkflow2')]);
+  expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
 });

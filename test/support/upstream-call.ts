@@ -3,8 +3,8 @@ import { wallOffsetNow } from '../../src/lib/count-down.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
-import { services } from '../../src/upstream/declarations.ts';
-import { pathsOf, type UpstreamRequest, type WriteRequest } from '../../src/upstream/operations.ts';
+import { probe } from '../../src/upstream/declarations.ts';
+import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
 import { ReadCache } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
@@ -78,13 +78,11 @@ export function startCalls(
   } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
-  const paths = pathsOf();
   const baseUrl = new URL(service.url);
   const transport = createTransport({
     ...limits,
     ...options,
     baseUrl,
-    paths,
     headers: {},
     tls: {},
   });
@@ -99,17 +97,14 @@ export function startCalls(
     read: (_, source) => count(source)(),
     circuitChanged() {},
   };
-  const { probe } = services.ledger;
   const { memory = createMemory(), readCacheMs = 0 } = options;
   const readCache = new ReadCache(readCacheMs, memory);
   closeAfterTest(() => readCache.clear());
   const calls = new UpstreamCalls({
     baseUrl,
-    paths,
     memory,
     ...limits,
     transport,
-    service: 'ledger',
     readCache,
     probe,
     policy: openPolicy,

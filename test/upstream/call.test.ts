@@ -362,19 +362,3 @@ test('a write that waits for its place is not pending, because a forced exit los
   await Promise.all(writing);
   expect(pending).toMatchObject([{ requestId: 'ada' }, { requestId: 'bob' }]);
 });
-
-test.each([
-  [3600, ['behind that of the service ledger']],
-  [-3600, ['ahead of that of the service ledger']],
-  [30, []],
-])('a service whose clock is ahead by %i s is logged once a minute', async (seconds, faults) => {
-  const service = await startService((response, received) => {
-    response.setHeader('date', new Date(Date.now() + seconds * 1000).toUTCString());
-    success(response, received);
-  });
-  const log = createLogRecorder();
-  const { calls } = startCalls(service, { log: log.createLogger() });
-  for (const project of ['1', '2']) await calls.read(glCodesOf(project), scopeOf());
-  const lines = log.lines.filter(({ msg }) => msg === 'clock of this host differs');
-  expect(lines.map(({ fault }) => fault)).toEqual(faults);
-});

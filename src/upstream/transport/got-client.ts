@@ -1,6 +1,6 @@
 import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
-import { operations, type Paths, perOperation, type UpstreamRequest } from '../operations.ts';
+import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { defineRequest } from './got-request.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
@@ -10,12 +10,13 @@ type Headers = Readonly<Record<string, string>>;
 export type Transport = ReturnType<typeof createTransport>;
 
 /** The HTTP client of the service: got for the request, undici for the connection. `headers` are sent with every request. */
-export function createTransport(options: ConnectionOptions & { paths: Paths; headers: Headers }) {
+export function createTransport(options: ConnectionOptions & { headers: Headers }) {
   let ownHeaders = options.headers;
   const connections = createConnections(options);
-  const requests = perOperation((name) =>
-    defineRequest(new URL(options.paths[name], options.baseUrl), operations[name].method),
-  );
+  const requests = perOperation((name) => {
+    const { path, method } = operations[name];
+    return defineRequest(new URL(path, options.baseUrl), method);
+  });
 
   return {
     /** Sends a request once, as an exchange, and resolves to its 2xx response. Rejects with an UpstreamError. */

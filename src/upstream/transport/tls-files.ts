@@ -19,17 +19,14 @@ export function expiryOf(pem: string, kind: 'chain' | 'list'): number {
   return kind === 'chain' ? Math.min(...ends) : Math.max(...ends);
 }
 
-/** The problems of a certificate and a key that do not fit each other. Their variables begin with `prefix`. */
-export function pairProblems({ cert, key }: TlsFiles, prefix: string): string[] {
+/** The problems of a certificate and a key that do not fit each other. */
+export function pairProblems({ cert, key }: TlsFiles): string[] {
   const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-  return isPair ? [] : [`${prefix}TLS_KEY_FILE must be the key of ${prefix}TLS_CERT_FILE`];
+  return isPair ? [] : ['UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE'];
 }
 
 /** When the certificates expire, in seconds since 1970, by the variable of their file. */
-export function* expiriesOf(
-  { ca, cert }: TlsFiles,
-  prefix: string,
-): Iterable<[{ file: string }, number]> {
-  if (ca) yield [{ file: `${prefix}TLS_CA_FILE` }, expiryOf(ca, 'list') / 1000];
-  if (cert) yield [{ file: `${prefix}TLS_CERT_FILE` }, expiryOf(cert, 'chain') / 1000];
+export function* expiriesOf({ ca, cert }: TlsFiles): Iterable<[{ file: string }, number]> {
+  if (ca) yield [{ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000];
+  if (cert) yield [{ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000];
 }

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import type { Memory } from '../admission/memory.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type CallPolicy, UpstreamCalls } from './call.ts';
+import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
+import type { ReadName, UpstreamRequest } from './operations.ts';
+import { ReadCache } from './read-cache.ts';
+import type { ConnectionOptions } from './transport/connections.ts';
+import { createTransport } from './transport/got-client.ts';
+
+/** The settings of the service. Durations are in milliseconds. */
+type ServiceSettings = Omit<ConnectionOptions, 'onEarlyClose'> & {
+  headers: Readonly<Record<string, string>>;
+  /** The longest body of a response after decompression, in bytes. */
+  maxResponseBytes: number;
+  maxConcurrency: number;
+};
+
+type ServiceParts = {
+  /** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
+  probe: UpstreamRequest<ReadName>;
+  /** How long lists are kept, in milliseconds. */
+  readCacheMs: number;
+  memory: Memory;
+  policy: CallPolicy;
+  log: Logger;
+  metrics: Metrics;
+};
+
+/** Connects the service: its connections, places for calls, circuit breaker, cache of reads, and metrics. */
+export function connectService(settings: ServiceSettings, parts: ServiceParts) {
+  const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = settings;
+  const { maxResponseBytes, maxConcurrency } = settings;
+  const { readCacheMs, metrics, ...others } = parts;
+  const onEarlyClose = () =>
+    parts.log.warn({ service: 'ledger' }, 'service closed a connection early');
+  const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, onEarlyClose };
+  const transport = createTransport({ ...connections, headers });
+  const readCache = new ReadCache(readCacheMs, parts.memory);
+  const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
+  const observer = createCallObserver(metrics);
+  const calls = new UpstreamCalls({
+    baseUrl,
+    transport,
+    readCache,
+    observer,
+    ...limits,
+    ...others,
+  });
+  watchCalls(metrics, calls.admission);
+  watchReadCache(metrics, readCache);
+  return {
+    calls,
+    transport,
+    close() {
+      readCache.clear();
+      transport.close();
+    },
+  };
+}
