@@ -42,12 +42,13 @@ const template = join(
   String(bin).replaceAll('/', '_'),
 );
 
-function createCluster(data: string): void {
-  if (existsSync(template)) {
+function createCluster(data: string, isOwn: boolean): void {
+  if (existsSync(template) && !isOwn) {
     execFileSync('cp', ['-a', template, data]);
     return;
   }
   run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-N', '--no-locale', '-E', 'UTF8']);
+  if (isOwn) return;
   mkdirSync(dirname(template), { recursive: true });
   const copy = `${template}.${process.pid}`;
   execFileSync('cp', ['-a', data, copy]);
@@ -64,6 +65,8 @@ type Options = {
   settings?: Record<string, string>;
   primary?: { port: number };
   name?: string;
+  /** Whether `initdb` creates it. Otherwise it is a copy, which has the identity of the others. */
+  isOwnCluster?: boolean;
   /** Additional environment variables, such as those of a clock (fake-clock.ts). */
   env?: Record<string, string>;
 };
@@ -78,12 +81,12 @@ export async function startPostgres(options: Options = {}) {
   await chmod(folder, 0o777);
   const data = join(folder, 'data');
   const port = await freePort();
-  const { primary, name = 'standby' } = options;
+  const { primary, name = 'standby', isOwnCluster = false } = options;
   if (primary) {
     const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`;
     run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast']);
   } else {
-    createCluster(data);
+    createCluster(data, isOwnCluster);
   }
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',

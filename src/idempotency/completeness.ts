@@ -28,6 +28,8 @@ const TRANSIT_MS = 30_000;
 const completeSinceSchema = z.object({
   id: z.string(),
   serverId: z.string(),
+  /** Of the server. It is missing if version 1.0.0 has written the entry. */
+  history: z.string().optional(),
   /** Since when the store has every claim, in milliseconds of its own clock. */
   since: z.number(),
   /** Until when keys without an age are rejected. */
@@ -141,7 +143,7 @@ export class Completeness {
     let begunId: string | undefined;
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
-      const { entry, serverId } = reading;
+      const { entry, serverId, history } = reading;
       const found = entry && parseText(completeSinceSchema, entry.text);
       const content = this.#next(found, reading);
       if (entry !== null && content === found) {
@@ -150,7 +152,7 @@ export class Completeness {
       if (content.id !== found?.id) begunId = content.id;
       const next = { version: crypto.randomUUID(), text: JSON.stringify(content) };
       const validUntil = reading.now + TRANSIT_MS;
-      const basis = { serverId, generation: null, validUntil, retentionMs: Infinity };
+      const basis = { serverId, history, generation: null, validUntil, retentionMs: Infinity };
       const expected = entry?.version ?? null;
       const change = { key: COMPLETENESS_KEY, expected, next, caller: null, needsRoom: false };
       await store.swap({ ...change, basis });
@@ -160,7 +162,7 @@ export class Completeness {
   #adopt(
     content: CompleteSince,
     generation: string,
-    { now, serverId }: Reading,
+    { now, serverId, history }: Reading,
     isBegunHere: boolean,
   ): void {
     if (content.id !== this.#known?.id) {
@@ -175,13 +177,13 @@ export class Completeness {
     }
     this.#known = content;
     const { retentionMs } = content;
-    this.#basis = { serverId, generation, validUntil: now + TRANSIT_MS, retentionMs };
+    this.#basis = { serverId, history, generation, validUntil: now + TRANSIT_MS, retentionMs };
     this.#clockOffset = now - performance.now();
   }
 
   /** The entry as it must be. Returns `found` itself if nothing must change. */
   #next(found: CompleteSince | null, reading: Reading): CompleteSince {
-    const { now, serverId } = reading;
+    const { now, serverId, history } = reading;
     const { store, quarantineMs } = this.#options;
     const known = this.#known;
     // The setting of the process that started last applies.
@@ -189,14 +191,13 @@ export class Completeness {
     const begin = (isLoss: boolean, rejectMs: number) => {
       const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
       const retention = { retentionMs, longerSince: now, earlierRetentionMs: 0 };
-      return { id: crypto.randomUUID(), serverId, ...times, ...retention };
+      return { id: crypto.randomUUID(), serverId, history, ...times, ...retention };
     };
     if (found === null && known === undefined) {
       // For 5 s, processes that know an earlier entry can object.
       return begin(false, store.exclusiveSince === undefined ? Math.min(5000, quarantineMs) : 0);
     }
-    const isFrom = (content: CompleteSince) =>
-      content.serverId === serverId || store.isContinuation?.(content.serverId, reading);
+    const isFrom = (content: CompleteSince) => hasEntriesOf(content, reading, store);
     // If the time of the entry is later than now, the store's clock was set back.
     const isContinued = found !== null && found.since <= now && isFrom(found);
     // Another process may have noticed a loss first. Its entry covers what this process has stored before the loss, too.
@@ -205,12 +206,28 @@ export class Completeness {
     // The entry of the server may be older than the one that this process knows.
     const isKnown = known === undefined || (found?.id === known.id && isFrom(known)) || isCovered;
     if (!isContinued || !isKnown) return begin(true, quarantineMs);
-    if (found.serverId === serverId && found.retentionMs === retentionMs) return found;
-    if (retentionMs <= found.retentionMs) return { ...found, serverId, retentionMs };
-    const since = keptSince(found, now);
-    const earlier = { longerSince: now, earlierRetentionMs: found.retentionMs };
-    return { ...found, serverId, since, retentionMs, ...earlier };
+    const isFromHere = found.serverId === serverId && found.history === history;
+    const current = isFromHere ? found : { ...found, serverId, history };
+    return found.retentionMs === retentionMs ? current : withRetention(current, retentionMs, now);
   }
+}
+
+/** The entry with another retention. If it becomes longer, claims from before are still kept for the earlier one. */
+function withRetention(content: CompleteSince, retentionMs: number, now: number): CompleteSince {
+  if (retentionMs < content.retentionMs) return { ...content, retentionMs };
+  const since = keptSince(content, now);
+  const earlier = { longerSince: now, earlierRetentionMs: content.retentionMs };
+  return { ...content, since, retentionMs, ...earlier };
+}
+
+/** Whether the server that was read certainly has every entry of the server that wrote `content`. */
+function hasEntriesOf(
+  { serverId: writtenOn, history }: CompleteSince,
+  reading: Reading,
+  store: IdempotencyStore,
+): boolean {
+  if (history !== undefined && history !== reading.history) return false;
+  return writtenOn === reading.serverId || (store.isContinuation?.(writtenOn, reading) ?? false);
 }
 
 /** Since when all claims still exist, in the time of the store. Earlier ones may have expired. */

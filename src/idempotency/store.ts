@@ -17,6 +17,11 @@ export type Reading = {
   /** The server that was read. Another one may lack entries: see `isContinuation`. */
   serverId: string;
   /**
+   * Where the data of the server comes from. Two servers with the same id have the same entries only if this is the same, too.
+   * Undefined if the store has only one server. Version 1.0.0 neither reads nor writes it.
+   */
+  history?: string;
+  /**
    * Of a PostgreSQL server that was promoted since it started: the place in the log up to which it has the changes of its
    * primary.
    */
@@ -37,6 +42,7 @@ export type Change = {
   basis: {
     /** The server to change. */
     serverId: string;
+    history: string | undefined;
     /** The version that the entry at `COMPLETENESS_KEY` must have. */
     generation: string | null;
     /**

@@ -9,6 +9,7 @@ const now = 1_000_000;
 const found = {
   id: 'first',
   serverId: 'a',
+  history: 'h' as string | undefined,
   since: 500_000,
   quarantineEnd: 0,
   lossAt: null as number | null,
@@ -24,10 +25,10 @@ const entryOf = (content: Content | null): Entry | null =>
 /** A process that knows the record of a store. */
 async function start(
   content: Content | null,
-  { retentionMs = 10_000, serverId = 'a', quarantineMs = QUARANTINE_MS },
+  { retentionMs = 10_000, serverId = 'a', history = 'h', quarantineMs = QUARANTINE_MS },
   time = now,
 ) {
-  const state = { entry: entryOf(content), serverId, continued: [] as string[] };
+  const state = { entry: entryOf(content), serverId, history, continued: [] as string[] };
   const store = {
     isContinuation: (writtenOn: string) => state.continued.includes(writtenOn),
     read: async () => ({ ...state, now: time }),
@@ -46,18 +47,18 @@ async function start(
   return { state, completeness, lines: recorder.lines };
 }
 
-type Process = { isUser?: boolean; serverId?: string; retentionMs?: number };
+type Process = { isUser?: boolean; serverId?: string; history?: string; retentionMs?: number };
 /** One that knew the first record, and used it at 900,000. */
 const user: Process = { isUser: true };
 
 /** The record that a process leaves where it finds this one. */
 async function next(content: Content | null, process: Process, continued: string[] = []) {
-  const { serverId = 'a', isUser, retentionMs = 10_000 } = process;
-  const known = isUser ? { retentionMs } : { retentionMs, serverId };
+  const { serverId = 'a', history = 'h', isUser, retentionMs = 10_000 } = process;
+  const known = isUser ? { retentionMs } : { retentionMs, serverId, history };
   const { state, completeness } = await start(isUser ? found : content, known);
   if (isUser) {
     completeness.note('swapped', performance.now() - 100_000);
-    Object.assign(state, { entry: entryOf(content), serverId, continued });
+    Object.assign(state, { entry: entryOf(content), serverId, history, continued });
     completeness.note('basis', performance.now());
     await completeness.basis();
   }
@@ -81,9 +82,20 @@ test('a new store begins now, and waits for objections', async () => {
   expect(await next(null, {})).toMatchObject({ ...times, serverId: 'a' });
 });
 
+test('a record without a history, which version 1.0.0 has written, gets that of its server', async () => {
+  expect(await next({ ...found, history: undefined }, {})).toEqual(found);
+});
+
 test.each([
   ['another server', found, { ...user, serverId: 'b' }],
   ['another server, for a newcomer', found, { serverId: 'b' }],
+  ['a server with another history', found, { ...user, history: 'i' }],
+  ['a server with another history, for a newcomer', found, { history: 'i' }],
+  [
+    'another server, where version 1.0.0 wrote the record',
+    { ...found, history: undefined },
+    { serverId: 'b' },
+  ],
   ['a clock that was set back', { ...found, since: now + 1 }, user],
   ['no record, although this process knows one', null, user],
   ['a record of a newcomer', { ...found, id: 'b', since: 999_000 }, user],

@@ -55,7 +55,13 @@ test.each(fixtures)('what %s recorded is still returned', async (version) => {
       expected: null,
       next: { version: key, text: JSON.stringify(record) },
       needsRoom: false,
-      basis: { serverId, generation: null, validUntil: Infinity, retentionMs: Infinity },
+      basis: {
+        serverId,
+        history: undefined,
+        generation: null,
+        validUntil: Infinity,
+        retentionMs: Infinity,
+      },
     });
   await put(COMPLETENESS_KEY, null, completeness);
   for (const { key, record } of keys) {

@@ -201,12 +201,12 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     ['the record of completeness', COMPLETENESS_KEY, null],
   ])('a change of %s is made only as long as its basis is valid', async (_, key, caller) => {
     const { store } = await openClaims();
-    const { now, serverId, entry } = await store.read(COMPLETENESS_KEY);
+    const { now, serverId, history, entry } = await store.read(COMPLETENESS_KEY);
     const generation = caller === null ? null : (entry?.version ?? null);
     const expected = (await store.read(key)).entry?.version ?? null;
     const next = { version: 'next', text: '{}' };
     const change = { key, expected, next, caller, needsRoom: false };
-    const basis = { serverId, generation, retentionMs: RETENTION_MS };
+    const basis = { serverId, history, generation, retentionMs: RETENTION_MS };
     const swap = (validUntil: number) => store.swap({ ...change, basis: { ...basis, validUntil } });
     expect(await swap(now - 1)).toBe('basis');
     expect((await store.read(key)).entry?.version ?? null).toBe(expected);

@@ -26,7 +26,18 @@ export const faults: Record<string, Fault> = {
     128,
   ],
   'no rule of retention': [completeness, 'now - content.retentionMs, earlier', '0', 4],
-  'another server goes unnoticed': [completeness, 'content.serverId === serverId ||', 'true ||', 6],
+  'another server goes unnoticed': [
+    completeness,
+    'writtenOn === reading.serverId ||',
+    'true ||',
+    6,
+  ],
+  'another history goes unnoticed': [
+    completeness,
+    'if (history !== undefined && history !== reading.history) return false;',
+    '',
+    1702,
+  ],
   'a new record of completeness is trusted': [
     completeness,
     '(found?.id === known.id && isFrom(known)) || isCovered',

@@ -30,8 +30,8 @@ export type Client = {
 
 /**
  * A store as its interface describes it, whose messages are late, change their order, and are lost, and which can lose
- * its newest records. What it cannot do is to lose records without a trace: then its server has another id, or its own
- * record is missing.
+ * its newest records. What it cannot do is to lose records without a trace: then its server has another id or another
+ * history, or its own record is missing.
  */
 export class ModelStore {
   /** The shares of exchanges that are lost, on either way, and that take long. */
@@ -44,11 +44,12 @@ export class ModelStore {
   readonly #onWrite: (text: string) => void;
   #rows: Rows = new Map();
   /** What it held after each change, the oldest first. */
-  #history: Rows[] = [this.#rows];
+  #states: Rows[] = [this.#rows];
   #clockOffset = CLOCK_START;
   #server = 1;
   /** Servers with a number below may have had records that later ones lack. */
   #firstComplete = 1;
+  #history = 1;
 
   /** @param onWrite is called with each text that is written, or an empty one for a key that is freed */
   constructor(random: Random, onWrite: (text: string) => void) {
@@ -69,8 +70,9 @@ export class ModelStore {
 
   /** Another server takes over, or the same one restarts, without the newest changes. */
   loseChanges(): void {
-    this.#replaceServer(this.#random.pick(this.#history.slice(-10)));
-    this.#firstComplete = this.#server;
+    this.#replaceServer(this.#random.pick(this.#states.slice(-10)));
+    if (this.#server % 2 === 0) this.#firstComplete = this.#server;
+    else this.#history = this.#server;
   }
 
   /** Another server takes over that has every change. */
@@ -81,7 +83,7 @@ export class ModelStore {
   /** Somebody deletes all records. */
   empty(): void {
     this.#rows = new Map();
-    this.#history = [this.#rows];
+    this.#states = [this.#rows];
   }
 
   setClockBack(ms: number): void {
@@ -94,12 +96,13 @@ export class ModelStore {
 
   #replaceServer(rows: Rows): void {
     this.#rows = rows;
-    this.#history = [rows];
+    this.#states = [rows];
     this.#server += 1;
   }
 
   #read(key: string): Reading {
-    return { entry: this.#find(key), now: this.#now, serverId: String(this.#server) };
+    const [serverId, history] = [String(this.#server), String(this.#history)];
+    return { entry: this.#find(key), now: this.#now, serverId, history };
   }
 
   #find(key: string): Entry | null {
@@ -119,7 +122,7 @@ export class ModelStore {
     else rows.set(key, { entry: next, expiresAt });
     this.#onWrite(next?.text ?? '');
     this.#rows = rows;
-    this.#history.push(rows);
+    this.#states.push(rows);
     return 'swapped';
   }
 

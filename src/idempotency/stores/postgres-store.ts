@@ -49,6 +49,9 @@ CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
 const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
   || coalesce('+ ' || nullif(current_setting('synchronous_standby_names'), ''), '')`;
 
+/** The identity of the cluster, which `initdb` creates. A dump that is restored into another cluster does not have it. */
+const HISTORY = '(SELECT system_identifier::text FROM pg_control_system())';
+
 /**
  * Makes the statement durable when it ends, also where other transactions do not wait for that. If somebody cancels the
  * wait for the standby, PostgreSQL confirms the commit nevertheless, with a warning. So the statement asks for warnings.
@@ -73,7 +76,7 @@ const READ = `${DURABLE}, awaited AS MATERIALIZED (
     SELECT FROM durable, ledger_gateway_record AS record WHERE key = '${COMPLETENESS_KEY}' AND $1 <> key
       AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE OF record
   )
-  SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text,
+  SELECT ${SERVER_ID} AS "serverId", ${HISTORY} AS history, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text,
     pg_last_wal_replay_lsn() AS "replayedTo"
   FROM (SELECT count(*) FROM awaited) AS one
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
@@ -90,8 +93,8 @@ const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     SELECT lsn, key, expected, text, caller, coalesce(now() + "retentionMs" * interval '1 ms', 'infinity') AS expires_at,
       version || CASE WHEN key = '${COMPLETENESS_KEY}' THEN ':' || pg_current_xact_id()::xid ELSE '' END AS version
     FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
-      "retentionMs" float8, "serverId" text, generation text, "validUntil" float8)
-    WHERE "serverId" = ${SERVER_ID} AND CASE WHEN generation IS NULL OR generation IN (SELECT version FROM own)
+      "retentionMs" float8, "serverId" text, history text, generation text, "validUntil" float8)
+    WHERE "serverId" = ${SERVER_ID} AND history = ${HISTORY} AND CASE WHEN generation IS NULL OR generation IN (SELECT version FROM own)
       THEN clock_timestamp() <= to_timestamp("validUntil" / 1000) END
     ORDER BY key
   ), inserted AS (
@@ -123,6 +126,7 @@ const LARGEST_CALLERS = `SELECT caller FROM ledger_gateway_record TABLESAMPLE SY
 const readSchema = z.tuple([
   z.object({
     serverId: z.string(),
+    history: z.string(),
     now: z.number(),
     version: z.string().nullable(),
     text: z.string().nullable(),

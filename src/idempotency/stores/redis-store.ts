@@ -23,14 +23,11 @@ const readScript = `
   local time = redis.call('TIME')
   return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`;
 
-/** These counters change if a server may lack entries although it did not restart: it evicted keys, or was a replica. */
-const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
-
 /** What a key takes besides its text. */
 const KEY_BYTES = 512;
 
 /**
- * Replaces an entry. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller would hold
+ * Replaces an entry, if the server still has the same number of evicted keys and the same history of replication. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller would hold
  * too much.
  *
  * If the server rejects a command, for example because its user may not use it, the commands before it are not undone. So the
@@ -40,17 +37,14 @@ const KEY_BYTES = 512;
  * No script runs when a key expires. So what a caller holds is counted separately for each eighth of the retention.
  * KEYS: the key, the entry of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
  * text, retention (ms) or '', version of the entry of completeness or '', the most bytes that the caller may hold or '',
- * the values of the counters, the time (ms) until when the change may be made.
+ * the number of evicted keys, the history of replication, the time (ms) until when the change may be made.
  */
 const swapScript = `
-  local stats = redis.call('INFO', 'stats')
-  local counted = ''
-  for _, name in ipairs({ ${counters.map((name) => `'${name}'`)} }) do
-    counted = counted .. ':' .. (string.match(stats, name .. ':(%d+)') or '')
-  end
+  local evicted = string.match(redis.call('INFO', 'stats'), 'evicted_keys:(%d+)') or ''
+  local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or ''
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  if counted ~= ARGV[7] or now > tonumber(ARGV[8]) then return 'basis' end
+  if evicted ~= ARGV[7] or history ~= ARGV[8] or now > tonumber(ARGV[9]) then return 'basis' end
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
   local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
   if (version or '') ~= ARGV[1] then return 'other' end
@@ -127,17 +121,17 @@ export class RedisStore implements IdempotencyStore {
 
   async read(key: string): Promise<Reading> {
     if (key === COMPLETENESS_KEY) this.#current = await inspect(this.#connection.session);
-    const { session, serverId } = this.#connection;
+    const { session, serverId, history } = this.#connection;
     const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
     const { data } = readReplySchema.safeParse(reply);
     if (data === undefined) throw new StoreUnavailable('corrupt');
     const [version, text, now] = data;
-    return { entry: version === '' ? null : { version, text }, now, serverId };
+    return { entry: version === '' ? null : { version, text }, now, serverId, history };
   }
 
   async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
-    const { session, serverId, counted, hasReplicas, usage } = this.#connection;
-    if (serverId !== basis.serverId) return 'basis';
+    const { session, serverId, history, evicted, hasReplicas, usage } = this.#connection;
+    if (serverId !== basis.serverId || history !== basis.history) return 'basis';
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
@@ -147,8 +141,8 @@ export class RedisStore implements IdempotencyStore {
     const share = shareOf(usage) ?? Math.floor(usage.maxBytes * 0.6);
     const room = needsRoom && share < Infinity ? String(share) : '';
     const generation = basis.generation ?? '';
-    const validUntil = String(basis.validUntil);
-    const args = [expected ?? '', version, text, retention, generation, room, counted, validUntil];
+    const conditions = [room, evicted, history, String(basis.validUntil)];
+    const args = [expected ?? '', version, text, retention, generation, ...conditions];
     const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
     const reply = swapReplySchema.parse(await session.command(command));
     if (reply === 'share') throw new StoreUnavailable('share');
@@ -212,6 +206,7 @@ export class RedisStore implements IdempotencyStore {
 async function inspect(session: RedisSession) {
   const text = z.string().parse(await session.command(['INFO']));
   const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+  const evicted = field('evicted_keys') ?? '';
   const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (maxBytes !== Infinity && policy !== 'noeviction') {
@@ -223,11 +218,12 @@ async function inspect(session: RedisSession) {
   const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
   const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
   const bytes = Number(field('used_memory') ?? 0);
-  const counted = counters.map((name) => `:${field(name) ?? ''}`).join('');
   return {
     session,
-    serverId: `${z.string().parse(field('run_id'))}${counted}`,
-    counted,
+    // Version 1.0.0 compares these three.
+    serverId: `${z.string().parse(field('run_id'))}:${evicted}:${field('total_net_repl_input_bytes') ?? ''}`,
+    history: field('master_replid') ?? '',
+    evicted,
     hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
     usage: { keys, maxKeys: Infinity, bytes, maxBytes },
   };

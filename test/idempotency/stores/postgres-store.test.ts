@@ -202,6 +202,51 @@ describePostgres('a PostgreSQL server', () => {
     expect(claims.losses).toHaveLength(3);
   });
 
+  test('whose dump is restored into another cluster has lost what came after it, although the ids of transactions are the same', async () => {
+    const restored = await startPostgres({ isOwnCluster: true });
+    const proxy = await startPostgresProxy(server);
+    const claims = await openUsable(proxy.url);
+    const dump = 'SELECT json_agg(record) AS rows FROM ledger_gateway_record AS record';
+    const [{ rows } = {}] = await server.query(dump);
+    await claims.claim('key', 'a', claims.later());
+    const written = 'SELECT xmin::text::int AS id FROM ledger_gateway_record WHERE caller IS NULL';
+    const [{ id } = {}] = await server.query(written);
+    await restored.query(createTable);
+    const burn = 'SELECT pg_current_xact_id()::text::int AS id';
+    while (Number((await restored.query(burn))[0]?.id) < Number(id) - 1);
+    const columns = 'json_populate_recordset(NULL::ledger_gateway_record';
+    const restore = `INSERT INTO ledger_gateway_record SELECT * FROM ${columns}, '${JSON.stringify(rows)}')`;
+    await restored.query(restore);
+    expect(await restored.query(written)).toEqual([{ id }]);
+    const newcomer = open(restored.url);
+    proxy.server = restored;
+    await server.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ledger-gateway'",
+    );
+    for (const gateway of [newcomer, claims]) {
+      await gateway.becomes('claimed');
+      expect(await gateway.find('key', aged)).toBe('orphaned');
+      expect(await gateway.find('no age')).toBe('quarantine');
+      expect(gateway.losses).toHaveLength(1);
+    }
+  });
+
+  test('whose record of completeness was written by version 1.0.0 has lost nothing, and is bound to its cluster', async () => {
+    const earlier = await openUsable(server.url);
+    await earlier.claim('key', 'a', earlier.later());
+    await earlier.close();
+    // The statement keeps the version, which has to name its transaction.
+    await server.query(`UPDATE ledger_gateway_record SET text = (text::jsonb - 'history')::text,
+      version = 'v:' || pg_current_xact_id()::xid WHERE caller IS NULL`);
+    const claims = await openUsable(server.url);
+    expect(await claims.find('key')).toBe('in-flight');
+    expect(claims.losses).toEqual([]);
+    const bound =
+      "SELECT text::jsonb ->> 'history' AS history FROM ledger_gateway_record WHERE caller IS NULL";
+    const cluster = 'SELECT system_identifier::text AS history FROM pg_control_system()';
+    expect(await server.query(bound)).toEqual(await server.query(cluster));
+  });
+
   test('whose records are deleted executes no key twice meanwhile', async () => {
     const claims = await openUsable(server.url, 0);
     await claims.claim('key', 'a', claims.later());
@@ -215,9 +260,9 @@ describePostgres('a PostgreSQL server', () => {
   test('that replies late to a change does not make the store forget a later one', async () => {
     const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
     closeAfterTest(() => store.close());
-    const { now, serverId } = await store.read('first');
+    const { now, serverId, history } = await store.read('first');
     const times = { validUntil: now + 30_000, retentionMs: 60_000 };
-    const basis = { serverId, generation: null, ...times };
+    const basis = { serverId, history, generation: null, ...times };
     const swap = (key: string, version: string, expected: string | null = null) => {
       const next = { version, text: '{}' };
       return store.swap({ key, expected, next, caller: 'caller', needsRoom: false, basis });

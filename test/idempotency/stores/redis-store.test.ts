@@ -281,14 +281,33 @@ describeRedis('a server with replicas', () => {
     return { primary, replica, earlier, claims: await openUsable(primary.url, QUARANTINE_MS) };
   }
 
-  test('a claim counts only when a replica has it; a replica that joins is no loss', async () => {
+  test('a claim counts only when a replica has it; only the first replica that joins counts as a loss', async () => {
     checkOften();
-    const { replica, earlier } = await startPair();
+    const { primary, replica, earlier } = await startPair();
+    const second = await start();
+    await second.becomeReplicaOf(primary);
+    second.signal('SIGSTOP');
     replica.signal('SIGSTOP');
     await earlier.becomes('not_replicated');
     replica.signal('SIGCONT');
     await earlier.becomes('claimed');
-    expect(earlier.losses).toEqual([]);
+    expect(earlier.losses).toHaveLength(1);
+  });
+
+  test('that is demoted, replaced and promoted again without a copy of what happened meanwhile has lost it, also if all gateways restarted', async () => {
+    const { primary, replica, earlier, claims } = await startPair();
+    for (const gateway of [earlier, claims]) await gateway.close();
+    await primary.command('REPLICAOF', '127.0.0.1', String(await freePort()));
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    const meanwhile = await openUsable(replica.url, QUARANTINE_MS);
+    await meanwhile.claim('meanwhile', 'a', meanwhile.later());
+    await meanwhile.close();
+    await replica.stop();
+    await primary.command('REPLICAOF', 'NO', 'ONE');
+    const restarted = await openUsable(primary.url, QUARANTINE_MS);
+    expect(await restarted.find('meanwhile', aged)).toBe('orphaned');
+    expect(await restarted.find('no age')).toBe('quarantine');
+    expect(restarted.losses).toHaveLength(1);
   });
 
   test('a claim that was made, and whose confirmation fails, is released by its owner', async () => {
