@@ -22,8 +22,8 @@ const SCHEMA = `
     changed_at REAL NOT NULL,
     text TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE file (inode INTEGER NOT NULL, closed_at REAL) STRICT;
-  INSERT INTO file VALUES (0, NULL);
+  CREATE TABLE file (inode INTEGER NOT NULL, closed_at REAL, created_at REAL) STRICT;
+  INSERT INTO file VALUES (0, NULL, NULL);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};`;
 
@@ -73,11 +73,11 @@ export function openClaims(path: string, maxBytes: number) {
     opened = database;
     prepare(database, path, maxBytes);
     const isContinued = before !== undefined && isSameFile(database, before);
-    const inode = stateOnDisk(path)?.inode ?? 0;
+    const { inode, createdAt } = stateOnDisk(path) ?? { inode: 0, createdAt: null };
     // First the file itself says that it is open, and then its log says so. From then on, the log must not be missing.
     database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    database.prepare('UPDATE file SET inode = ?').run(inode);
+    database.prepare('UPDATE file SET inode = ?, created_at = ?').run(inode, createdAt);
     const isThere = () => stateOnDisk(path)?.inode === inode;
     return {
       database,
@@ -96,8 +96,9 @@ export function openClaims(path: string, maxBytes: number) {
       checkpoint: () => database.exec('PRAGMA wal_checkpoint'),
       close() {
         if (!database.isOpen) return;
-        // A whole second, which every file system can keep as the time of change.
-        const closedAt = Math.floor(Date.now() / 1000);
+        // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,
+        // because macOS would then change the time of its creation.
+        const closedAt = Math.ceil(Date.now() / 1000);
         const isNoted = isThere() && noteEnd(database, closedAt);
         database.close();
         if (isNoted && isThere()) utimesSync(path, closedAt, closedAt);
@@ -159,6 +160,10 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
   const maxPages = Math.floor(maxBytes / Number(readValue(database, 'PRAGMA page_size')));
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA max_page_count = ${maxPages}; ${isNew ? `BEGIN; ${SCHEMA} COMMIT;` : ''}`);
+  // Version 1.0.0 creates files without this column, and can use those that have it.
+  const column = "SELECT count(*) FROM pragma_table_info('file') WHERE name = 'created_at'";
+  if (readValue(database, column) === 0)
+    database.exec('ALTER TABLE file ADD COLUMN created_at REAL');
 }
 
 function prepareStatements(database: DatabaseSync) {
@@ -178,24 +183,36 @@ function prepareStatements(database: DatabaseSync) {
   };
 }
 
-type StateOnDisk = { inode: number; changedAt: number; hasLog: boolean };
+type StateOnDisk = {
+  inode: number;
+  /** Null if the file system does not keep this time. */
+  createdAt: number | null;
+  changedAt: number;
+  hasLog: boolean;
+};
 
 function stateOnDisk(path: string): StateOnDisk | undefined {
   const file = statSync(path, { throwIfNoEntry: false });
   // SQLite puts its log beside the file that a link leads to.
   const log = file && statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
-  return file && { inode: file.ino, changedAt: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
+  if (file === undefined) return undefined;
+  const { ino: inode, mtimeMs: changedAt, birthtimeMs, ctimeMs } = file;
+  // Where Node.js does not know the time of creation, it is 0, or the time of the last change of the file or its attributes.
+  const createdAt = birthtimeMs > 0 && birthtimeMs < ctimeMs ? birthtimeMs : null;
+  return { inode, createdAt, changedAt, hasLog: (log?.size ?? 0) > 0 };
 }
 
 /**
  * Whether the last process left the file like this. A process that closes the file notes the time in it, and sets the file's
- * time of change to the same. A copy is another file, or has another time of change. A file that was not closed has its
- * newest changes in its log (`-wal`), which must be there.
+ * time of change to the same. A copy has another number (inode), another time of change, or another time of creation: many
+ * file systems give the number of a deleted file to the next one, and a copy may keep the time of change. A file that was not
+ * closed has its newest changes in its log (`-wal`), which must be there.
  */
 function isSameFile(database: DatabaseSync, before: StateOnDisk): boolean {
-  const noted = database.prepare('SELECT inode, closed_at FROM file').get();
+  const noted = database.prepare('SELECT inode, closed_at, created_at FROM file').get();
   if (noted?.inode !== before.inode) return false;
-  const { closed_at: closedAt } = noted;
+  const { closed_at: closedAt, created_at: createdAt } = noted;
+  if (createdAt !== null && createdAt !== before.createdAt) return false;
   return typeof closedAt === 'number' ? before.changedAt === closedAt * 1000 : before.hasLog;
 }
 

@@ -1,12 +1,14 @@
 import {
   chmod,
   copyFile,
+  cp,
   readdir,
   readFile,
   rename,
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -64,6 +66,12 @@ async function startHolder() {
     return holder.exited;
   };
   return { kill };
+}
+
+function change(sql: string) {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
 }
 
 describe('a file that another process used', () => {
@@ -171,6 +179,37 @@ describe('a file that lost records', () => {
     await expectLoss();
   });
 
+  test('restored from a copy that has its number and its time of change', async () => {
+    await open().close();
+    await open().close(); // It is certain now when the file was created, because it has changed since.
+    if (!(await stat(path)).birthtimeMs) return; // The file system does not keep this time.
+    const backup = join(directory, 'backup');
+    await cp(path, backup, { preserveTimestamps: true });
+    const first = open();
+    await first.claim('key', 'a');
+    await first.close();
+    const { ino } = await stat(path);
+    await rm(path);
+    await cp(backup, path, { preserveTimestamps: true });
+    // Many file systems give the number of a deleted file to the next one. This one may not.
+    const { ino: number, mtime } = await stat(path);
+    if (number !== ino) change(`UPDATE file SET inode = ${number}`);
+    await utimes(path, mtime, mtime);
+    await expectLoss();
+  });
+
+  test('created by version 1.0.0, which did not note when the file was created, has lost nothing', async () => {
+    const first = open();
+    await first.claim('key', 'a');
+    await first.close();
+    const { mtime } = await stat(path);
+    change('ALTER TABLE file DROP COLUMN created_at');
+    await utimes(path, mtime, mtime);
+    const claims = open();
+    expect(await claims.find('key')).toBe('in-flight');
+    expect(claims.losses).toEqual([]);
+  });
+
   test('moved away while in use: the first process stops, the second knows no older keys', async () => {
     const first = open();
     await first.claim('key', 'a');
@@ -211,12 +250,6 @@ describe('a file that cannot be used', () => {
     expect(() => open()).toThrow(expect.objectContaining({ reason: 'corrupt', message }));
     expect((await stat(path)).mode & 0o777).toBe(0o644);
   });
-
-  function change(sql: string) {
-    const database = new DatabaseSync(path);
-    database.exec(sql);
-    database.close();
-  }
 
   test('a store of version 0.2.0, which that version can still use', async () => {
     change(`PRAGMA journal_mode = WAL; PRAGMA application_id = 0x4c47494b; PRAGMA user_version = 1;
