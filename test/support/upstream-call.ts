@@ -7,6 +7,7 @@ import { probe } from '../../src/upstream/declarations.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
 import { ReadCache } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
+import type { TlsFiles } from '../../src/upstream/transport/tls-files.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { createLane, createMemory, type Memory } from './admission.ts';
@@ -75,16 +76,17 @@ export function startCalls(
     readCacheMs?: number;
     policy?: CallPolicy;
     log?: Logger;
+    tls?: TlsFiles;
   } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
   const baseUrl = new URL(service.url);
   const transport = createTransport({
     ...limits,
+    tls: {},
     ...options,
     baseUrl,
     headers: {},
-    tls: {},
   });
   closeAfterTest(() => transport.close());
   const counts = { attempted: 0, retried: 0, sent: 0, joined: 0, kept: 0 };

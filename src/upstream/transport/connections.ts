@@ -4,6 +4,8 @@ import { LRUCache } from 'lru-cache';
 import { buildConnector, Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import { readAfterFailedWrite } from './early-response.ts';
+import { skipContinue } from './interim-response.ts';
 import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
@@ -82,7 +84,11 @@ function buildVerifiedConnector(options: buildConnector.BuildOptions): buildConn
       await immediate();
       // A connection on which the service has sent something before the request is not used either.
       const isOpen = !socket.destroyed && !socket.readableEnded && socket.readableLength === 0;
-      if (isOpen) return callback(null, socket);
+      if (isOpen) {
+        readAfterFailedWrite(socket);
+        callback(null, socket);
+        return skipContinue(socket);
+      }
       socket.destroy();
       // This is no error of undici's, because after those a client connects again and again.
       const details = { fault: 'closed before sending', transient: true };

@@ -2,6 +2,7 @@ import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
+import { emptyContent } from './empty-content.ts';
 import { defineRequest } from './got-request.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
 
@@ -26,6 +27,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       exchange: Exchange,
     ): Promise<RawResponse> {
       const request = requests[operation];
+      const { method, effect } = operations[operation];
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...request.headers,
@@ -35,8 +37,9 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
         'x-request-id': scope.requestId,
         ...outgoingTraceHeaders(scope.trace),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(method === 'GET' && effect === 'write' && emptyContent),
       };
-      const connection = await connections[operations[operation].effect](scope);
+      const connection = await connections[effect](scope);
       const path = request.path + search;
       return exchange.send(connection, { ...request, path, headers, body: body ?? null });
     },

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from '@jest/globals';
+import type { WriteRequest } from '../../../src/upstream/operations.ts';
+import { createPrivateCa } from '../../../testkit/certificate.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { startTcp } from '../../../testkit/tcp-server.ts';
+import { startOutcomes, upgradeToHq } from '../../support/upstream-call.ts';
+
+/*
+ * What the gateway changes inside of undici and of sockets, because there is no option for it. If a test fails after an update,
+ * read the comments of the files in src/upstream/transport that have its words.
+ */
+
+const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n{"status":0}';
+
+/** Starts a service that records the heads of requests, and sends each of these texts, one after another, to each request. */
+async function startTexts(...texts: string[]) {
+  const heads: string[] = [];
+  const { url } = await startTcp((socket) =>
+    socket.on('data', async (head) => {
+      heads.push(String(head));
+      for (const text of texts) await new Promise((resolve) => socket.write(text, resolve));
+    }),
+  );
+  return { heads, ...startOutcomes(url) };
+}
+
+// empty-content.ts
+
+/** The values of a header in the head of a request. */
+const valuesOf = (head: string, name: string) =>
+  [...head.matchAll(new RegExp(`^${name}: (.*)\r$`, 'gim'))].map(([, value]) => value);
+
+test('a GET that may change state says that it has no content, and other requests are as undici sends them', async () => {
+  const { read, write, heads } = await startTexts(ok);
+  const save: WriteRequest = { ...upgradeToHq, operation: 'saveApproverList', body: '[]' };
+  for (const send of [write, write, read, () => write(save)]) await send();
+  const lengths = heads.map((head) => valuesOf(head, 'content-length'));
+  expect(lengths).toEqual([['0'], ['0'], [], ['2']]);
+});
+
+// interim-response.ts
+
+const proceed = 'HTTP/1.1 100 Continue\r\n\r\n';
+const interim = `${proceed}HTTP/1.1 102 Processing\r\n\r\n${proceed}HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n`;
+
+test.each([
+  ['before the response', [proceed + ok]],
+  ['in a part of its own', [proceed, ok]],
+  ['in two parts', [proceed.slice(0, 12), proceed.slice(12) + ok]],
+  ['among other interim responses', [interim + ok]],
+])('a 100 that nobody asked for is skipped %s', async (_, texts) => {
+  const { read, write, heads } = await startTexts(...texts);
+  expect([await write(), await write(), await read(), await read()]).toEqual(
+    Array(4).fill('success'),
+  );
+  expect(heads).toHaveLength(4);
+});
+
+test('a 100 alone is no response', async () => {
+  const { url } = await startTcp((socket) => socket.on('data', () => socket.end(proceed)));
+  expect(await startOutcomes(url).write()).toBe('unknown: UPSTREAM_UNAVAILABLE');
+});
+
+// early-response.ts
+
+/**
+ * Rejects a request when its first bytes have arrived, and closes the connection with the rest unread. This happens in a thread,
+ * because the client must be writing meanwhile.
+ */
+const earlyRefusal = `
+  const { parentPort, workerData: { cert, key } } = require('node:worker_threads');
+  const onConnection = (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.pause();
+      socket.write('HTTP/1.1 413 Too Large\\r\\nconnection: close\\r\\ncontent-length: 0\\r\\n\\r\\n', () => socket.destroy());
+    });
+  };
+  const server = key ? require('node:tls').createServer({ cert, key }, onConnection) : require('node:net').createServer(onConnection);
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+test.each(['http', 'https'])(
+  'a refusal counts that arrives while the request is still being sent (%s)',
+  async (protocol) => {
+    const ca = await createPrivateCa();
+    const files = protocol === 'https' ? await ca.issue('service') : {};
+    const worker = new Worker(earlyRefusal, { eval: true, workerData: files });
+    closeAfterTest(() => worker.terminate());
+    const [port] = await once(worker, 'message');
+    const { write } = startOutcomes(`${protocol}://127.0.0.1:${port}/`, { tls: { ca: ca.cert } });
+    const upload: WriteRequest = {
+      ...upgradeToHq,
+      operation: 'updateWorkflowCSV',
+      body: 'x'.repeat(12_000_000),
+    };
+    const outcomes: string[] = [];
+    for (let n = 0; n < 30; n++) outcomes.push(await write(upload));
+    expect(outcomes).toEqual(Array(30).fill('UPSTREAM_BAD_REQUEST'));
+  },
+);
+
+test('a service that closes the connection before the request has arrived, without a response, leaves the outcome unknown at once', async () => {
+  const { url } = await startTcp((socket) => socket.once('data', () => socket.destroy()));
+  const upload: WriteRequest = {
+    ...upgradeToHq,
+    operation: 'updateWorkflowCSV',
+    body: 'x'.repeat(12_000_000),
+  };
+  expect(await startOutcomes(url).write(upload)).toBe('unknown: UPSTREAM_UNAVAILABLE');
+});
