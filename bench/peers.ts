@@ -144,6 +144,7 @@ export async function startPeer(
     : new URL(`peers/${peer.name}.ts`, import.meta.url);
   const child = start(cores.gateway, script, {
     nodeArgs,
+    ipc: nodeArgs.includes('--import'),
     environment: {
       HOST: '127.0.0.1',
       PORT: String(port),

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { callerCounts, compareCallers, selectKinds, tableOfCallers } from './callers.ts';
+import { countCalls, listOfCalls, tablesOfCalls } from './calls.ts';
 import { keepOffGateway, stop } from './children.ts';
 import { compareCrowds, tableOfCrowds } from './crowd.ts';
 import { measureFirstRequests, tableOfFirstRequests } from './first-requests.ts';
@@ -47,6 +48,8 @@ const { values: options } = parseArgs({
     'store-delay': { type: 'string', default: '0' },
     'cpu-prof': { type: 'string' },
     against: { type: 'string' },
+    calls: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
     callers: { type: 'string' },
     services: { type: 'string' },
     svg: { type: 'string' },
@@ -113,6 +116,7 @@ process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
 const measureAlone = alone.get(options.only ?? '');
 if (options['cpu-prof'] !== undefined) await profile(workloadNamed(options['cpu-prof']));
+else if (options.calls) await compareCalls();
 else if (measureAlone !== undefined) await measureAlone();
 else if (options.against !== undefined) await compareCheckouts(options.against);
 else if (options.stores !== undefined) await compareStores(options.stores);
@@ -195,6 +199,16 @@ async function compareMemory(): Promise<void> {
   const results = await measureMemory(oursAndOther(), gateway, credentials, starts);
   print(tableOfMemory(results));
   writeJson({ figures: results.map(({ peer, starts }) => ({ peer: peer.title, starts })) });
+}
+
+/** Counts the functions of our gateway that one request calls, and the promises that it creates in each peer. */
+async function compareCalls(): Promise<void> {
+  const others = peers.filter(({ name }) => options.peers?.split(',').includes(name));
+  printMachine();
+  const results = await countCalls([...oursAndOther(), ...others], gateway, credentials);
+  print(tablesOfCalls(results));
+  if (options.list) print(listOfCalls(results));
+  writeJson({ figures: results });
 }
 
 /** Measures what one request costs with one caller and with many, and with different kinds of service. */

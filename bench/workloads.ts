@@ -82,6 +82,11 @@ export const typical: Workload = {
   ...different,
 };
 
+/** Reads of different lists of `count` codes. */
+export function codesOf(count: number): Workload {
+  return { ...typical, name: `codes-${count}`, ...codes((n) => `codes-${count}-${n}`) };
+}
+
 export const workloads: readonly Workload[] = [
   typical,
   {

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import { relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Counted } from './call-counter.ts';
+import { reply, send, stop } from './children.ts';
+import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
+import { markdown, median } from './table.ts';
+import { codesOf, type Protocol, requestOf, type Workload, workloadNamed } from './workloads.ts';
+
+const WARM_REQUESTS = 300;
+/** How often a request is counted. What is not part of each, such as a timer, is not in the median. */
+const TIMES = 15;
+/** What follows a response belongs to it. In milliseconds. */
+const SETTLED_MS = 50;
+
+type Counting = { title: string; protocol: Protocol; workload: Workload };
+
+const countings: readonly Counting[] = [
+  {
+    title: 'write with a new key',
+    protocol: 'keyed',
+    workload: workloadNamed('workflow-action'),
+  },
+  { title: 'read of one code', protocol: 'graphql', workload: codesOf(1) },
+  { title: 'read of 20 codes', protocol: 'graphql', workload: codesOf(20) },
+];
+
+/** A function of the gateway, and how often one request enters it. */
+export type Entered = { file: string; line: number; name: string; count: number };
+
+export type CallsResult = {
+  title: string;
+  peers: { peer: Peer; functions: Entered[]; promises: number }[];
+};
+
+/** Counts what one request calls, in each peer. */
+export async function countCalls(
+  peers: readonly Peer[],
+  gateway: URL,
+  credentials: Credentials,
+): Promise<CallsResult[]> {
+  const results: CallsResult[] = countings.map(({ title }) => ({ title, peers: [] }));
+  const service = await startService();
+  for (const peer of peers) {
+    const counter = fileURLToPath(new URL('call-counter.ts', import.meta.url));
+    const nodeArgs = ['--import', counter];
+    const { child, origin } = await startPeer(peer, gateway, service, credentials, nodeArgs);
+    const agent = new http.Agent({ keepAlive: true });
+    const message = async <Answer>(): Promise<Answer> => {
+      child.process.send('next');
+      return reply<Answer>(child);
+    };
+    for (const [index, { workload, protocol }] of countings.entries()) {
+      const sendNth = async (n: number) => {
+        const request = requestOf(workload, protocol, credentials.token, n);
+        const { status, text } = await send(origin, request, agent);
+        if (status !== 200) throw new Error(text);
+      };
+      for (let n = 0; n < WARM_REQUESTS; n++) await sendNth(n);
+      const counted: Counted[] = [];
+      for (let n = 0; n < TIMES; n++) {
+        await message();
+        await sendNth(n);
+        await sleep(SETTLED_MS);
+        counted.push(await message<Counted>());
+      }
+      const root = new URL('..', peer.entry ?? gateway);
+      const functions = mediansOf(counted, fileURLToPath(root));
+      const promises = median(counted.map((one) => one.promises));
+      results[index]?.peers.push({ peer, functions, promises });
+    }
+    agent.destroy();
+    await stop(child);
+  }
+  await stop(service.child);
+  return results;
+}
+
+/** How often each function of the gateway is entered, in the order of files and lines. */
+function mediansOf(counted: readonly Counted[], root: string): Entered[] {
+  const all = new Map<string, { file: string; name: string; offset: number; counts: number[] }>();
+  for (const { functions } of counted) {
+    for (const { file, name, offset, count } of functions) {
+      if (!/^(src|packages)\//.test(relative(root, file))) continue;
+      const id = `${file}:${offset}`;
+      const known = all.get(id) ?? { file, name, offset, counts: [] };
+      all.set(id, known);
+      known.counts.push(count);
+    }
+  }
+  return [...all.values()]
+    .map(({ file, name, offset, counts }) => ({
+      file: relative(root, file),
+      line: readFileSync(file, 'utf8').slice(0, offset).split('\n').length,
+      name: name || '(anonymous)',
+      count: median([...counts, ...Array(counted.length - counts.length).fill(0)]),
+    }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
+}
+
+/** A table for each request: how often functions are entered, by folder, with the numbers of functions and files. */
+export function tablesOfCalls(results: readonly CallsResult[]): string {
+  return results.map(tableOfCalls).join('');
+}
+
+function tableOfCalls({ title, peers }: CallsResult): string {
+  const ours = peers.filter(({ functions }) => functions.length > 0);
+  const folders = [...new Set(ours.flatMap(({ functions }) => functions.map(folderOf)))].sort();
+  const row = (name: string, of: (functions: Entered[]) => number) => [
+    name,
+    ...ours.map(({ functions }) => String(of(functions))),
+  ];
+  const rows = [
+    row('functions called', callsOf),
+    ...folders.map((folder) =>
+      row(`  ${folder}`, (all) => callsOf(all.filter((one) => folderOf(one) === folder))),
+    ),
+    row('different functions', (all) => all.length),
+    row('files', (all) => new Set(all.map(({ file }) => file)).size),
+  ];
+  const promises = peers.map(({ peer, promises }) => `${promises} (${peer.title})`).join(', ');
+  const head = ['', ...ours.map(({ peer }) => peer.title)];
+  return `\n### One ${title}\n\n${markdown([head, ...rows])}\n\nPromises: ${promises}\n`;
+}
+
+/** Every function that a request enters, in the order of files and lines. */
+export function listOfCalls(results: readonly CallsResult[]): string {
+  return results
+    .map(({ title, peers }) => {
+      const functions = peers.find(({ peer }) => peer.name === 'ours')?.functions ?? [];
+      const lines = functions.map(
+        ({ file, line, name, count }) => `${String(count).padStart(4)}  ${file}:${line}  ${name}`,
+      );
+      return `\n### One ${title}\n\n${lines.join('\n')}\n`;
+    })
+    .join('');
+}
+
+const callsOf = (functions: readonly Entered[]) =>
+  functions.reduce((sum, { count }) => sum + count, 0);
+
+const folderOf = ({ file }: Entered) => file.split('/').slice(0, -1).slice(0, 2).join('/');
