@@ -1,5 +1,6 @@
-import { addAbortSignal } from 'node:stream';
-import { createUnzip, unzipSync } from 'node:zlib';
+import { addAbortSignal, type Duplex } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { printable } from '../../lib/short-text.ts';
 import { invalidResponse, noRoom, UpstreamError } from '../upstream-error.ts';
 import type { BodyLimits, RawResponse } from './send-once.ts';
 import { faultOf, tooLarge } from './transport-error.ts';
@@ -7,7 +8,46 @@ import { faultOf, tooLarge } from './transport-error.ts';
 /** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
 const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
 /** Bytes that zlib returns in one step; an abort takes effect between two steps. */
-const CHUNK_BYTES = 65_536;
+const chunks = { chunkSize: 65_536 };
+
+/** How a content coding is removed. */
+type Coding = {
+  create(): Duplex;
+  /** Undefined if even a short body may take long to decompress. */
+  atOnce?: typeof zlib.unzipSync;
+  /** How much memory decompression takes, as a multiple of the bytes that it has returned. */
+  memory: number;
+};
+
+/** gzip, or deflate with the wrapper of zlib. */
+const wrapped: Coding = {
+  create: () => zlib.createUnzip(chunks),
+  atOnce: zlib.unzipSync,
+  memory: 1,
+};
+const raw: Coding = {
+  create: () => zlib.createInflateRaw(chunks),
+  atOnce: zlib.inflateRawSync,
+  memory: 1,
+};
+
+/** The codings, by their names in `Content-Encoding`. Services and proxies also send some that the gateway did not ask for. */
+const codings = new Map<string, (body: Uint8Array) => Coding>([
+  ['gzip', () => wrapped],
+  ['x-gzip', () => wrapped],
+  ['deflate', (body) => (isWrapped(body) ? wrapped : raw)],
+  // These two refer back to all that they have returned.
+  ['br', () => ({ create: () => zlib.createBrotliDecompress(chunks), memory: 2 })],
+  ['zstd', () => ({ create: () => zlib.createZstdDecompress(chunks), memory: 2 })],
+]);
+
+/**
+ * Whether deflate has a wrapper, as HTTP demands: that of zlib (its method is 8), or of gzip. Some servers leave it out. No
+ * encoder begins raw deflate with such a byte: it would be padding that is not 0, or a reserved type of block.
+ */
+function isWrapped([first = 0]: Uint8Array): boolean {
+  return (first & 0x0f) === 8 || first === 0x1f;
+}
 
 /** The decompressed body of a response, or a promise of it if it may be large. Throws an UpstreamError. */
 export function responseBody(
@@ -15,22 +55,23 @@ export function responseBody(
   limits: BodyLimits,
 ): Uint8Array | Promise<Uint8Array> {
   // Two such headers are an array.
-  const encoding = String(headers['content-encoding'] ?? '')
-    .trim()
-    .toLowerCase();
-  if (encoding === '' || encoding === 'identity') return rawBody;
-  if (encoding !== 'gzip' && encoding !== 'deflate') {
-    throw invalidResponse('unsupported content coding');
-  }
-  return decompressSmall(rawBody, limits.maxBytes) ?? decompress(rawBody, limits);
+  const name = String(headers['content-encoding'] ?? '').trim();
+  if (name === '' || name.toLowerCase() === 'identity') return rawBody;
+  const coding = codings.get(name.toLowerCase())?.(rawBody);
+  if (!coding) throw invalidResponse(`content coding not supported: ${printable(name)}`);
+  return decompressSmall(coding, rawBody, limits.maxBytes) ?? decompress(coding, rawBody, limits);
 }
 
-/** The decompressed body, or null if it may be large. */
-function decompressSmall(rawBody: Uint8Array, maxBytes: number): Uint8Array | null {
-  if (rawBody.length > MAX_SMALL_BYTES.compressed) return null;
+/** The decompressed body, or null if it may be large, or may take long. */
+function decompressSmall(
+  { atOnce }: Coding,
+  rawBody: Uint8Array,
+  maxBytes: number,
+): Uint8Array | null {
+  if (!atOnce || rawBody.length > MAX_SMALL_BYTES.compressed) return null;
   const maxOutputLength = Math.min(MAX_SMALL_BYTES.decompressed, maxBytes);
   try {
-    return unzipSync(rawBody, { maxOutputLength });
+    return atOnce(rawBody, { maxOutputLength });
   } catch (error) {
     if (faultOf(error) === 'ERR_BUFFER_TOO_LARGE') return null;
     throw invalidResponse(faultOf(error));
@@ -38,22 +79,23 @@ function decompressSmall(rawBody: Uint8Array, maxBytes: number): Uint8Array | nu
 }
 
 async function decompress(
+  { create, memory }: Coding,
   rawBody: Uint8Array,
   { signal, maxBytes, tryReserve }: BodyLimits,
 ): Promise<Uint8Array> {
-  const decompressor = addAbortSignal(signal, createUnzip({ chunkSize: CHUNK_BYTES }));
+  const decompressor = addAbortSignal(signal, create());
   decompressor.end(rawBody);
-  const chunks: Uint8Array[] = [];
+  const parts: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of decompressor as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
+    for await (const part of decompressor as AsyncIterable<Uint8Array>) {
+      bytes += part.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      if (!tryReserve(chunk.length)) throw noRoom();
-      chunks.push(chunk);
+      if (!tryReserve(part.length * memory)) throw noRoom();
+      parts.push(part);
     }
   } catch (error) {
     throw error instanceof UpstreamError ? error : invalidResponse(faultOf(error));
   }
-  return Buffer.concat(chunks, bytes);
+  return Buffer.concat(parts, bytes);
 }
