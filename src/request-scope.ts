@@ -20,6 +20,12 @@ export type Caller = {
 };
 
 /**
+ * The idempotency key of a request and its age, unchecked: one value for each place that has one, the header and the
+ * `extensions` of the body. Proxies remove headers that they do not know, and routers remove extensions.
+ */
+export type GivenKey = { readonly keys: readonly unknown[]; readonly ages: readonly unknown[] };
+
+/**
  * The data of one authenticated request. `http/graphql-route.ts` creates it once, and all parts behind it pass it on unchanged.
  */
 export type RequestScope = {
@@ -46,10 +52,8 @@ export type RequestScope = {
   readonly signal: AbortSignal;
   /** Whether its connection has closed completely, so that no response can reach the client. */
   readonly isClosed: () => boolean;
-  /** The `Idempotency-Key` header. */
-  readonly idempotencyKey: string | undefined;
-  /** The `Idempotency-Key-Age` header. */
-  readonly idempotencyKeyAge: string | undefined;
+  /** Known once the body has been parsed. */
+  readonly givenKey: GivenKey;
   /** The `Idempotency-Response-Name` header: a router's name for the only root field of the operation. */
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */

@@ -301,7 +301,10 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * Proxies may remove these headers. So send both values in the body, too, as `idempotencyKey` and `idempotencyKeyAge` in
+ * `extensions`. Either place is enough. If they differ, the error is `BAD_USER_INPUT`, and nothing is sent.
+ *
+ * The age is 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
  * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
  * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
@@ -341,7 +344,10 @@ export type Mutation = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * Proxies may remove these headers. So send both values in the body, too, as `idempotencyKey` and `idempotencyKeyAge` in
+ * `extensions`. Either place is enough. If they differ, the error is `BAD_USER_INPUT`, and nothing is sent.
+ *
+ * The age is 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
  * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
  * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
@@ -365,7 +371,10 @@ export type MutationSaveApproversArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * Proxies may remove these headers. So send both values in the body, too, as `idempotencyKey` and `idempotencyKeyAge` in
+ * `extensions`. Either place is enough. If they differ, the error is `BAD_USER_INPUT`, and nothing is sent.
+ *
+ * The age is 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
  * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
  * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
@@ -390,7 +399,10 @@ export type MutationSettleWritesArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * Proxies may remove these headers. So send both values in the body, too, as `idempotencyKey` and `idempotencyKeyAge` in
+ * `extensions`. Either place is enough. If they differ, the error is `BAD_USER_INPUT`, and nothing is sent.
+ *
+ * The age is 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
  * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
  * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
@@ -414,7 +426,10 @@ export type MutationUploadWorkflowCsvArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * Proxies may remove these headers. So send both values in the body, too, as `idempotencyKey` and `idempotencyKeyAge` in
+ * `extensions`. Either place is enough. If they differ, the error is `BAD_USER_INPUT`, and nothing is sent.
+ *
+ * The age is 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
  * field of every earlier one was an error with a `requestId`. An error without one proves nothing: it comes from a
  * router, or from a fault in the gateway. A repeat with a larger age is never executed twice, even if the gateway has lost its records.
  *
@@ -473,6 +488,13 @@ export type SettledWrites = {
    * in the list.
    */
   isComplete: Scalars['Boolean']['output'];
+  /**
+   * Whether this request itself carried the key, in the header `Idempotency-Key` or as `idempotencyKey` in the `extensions`
+   * of its body. Send it in the way in which you send writes. If it is false although you sent the key, a proxy or router
+   * between you and the gateway removes keys. A write may then have been executed without its key, so an empty list does
+   * not mean that nothing was done.
+   */
+  keyArrived: Scalars['Boolean']['output'];
   /**
    * The fields that were executed with the key, or may have been. If the list is empty and `isComplete` is true,
    * nothing was executed with the key, and nothing ever will be.
@@ -875,6 +897,7 @@ export type SettledWriteResolvers<ContextType = Context, ParentType extends Reso
 
 export type SettledWritesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SettledWrites'] = ResolversParentTypes['SettledWrites']> = {
   isComplete?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  keyArrived?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   writes?: Resolver<Array<ResolversTypes['SettledWrite']>, ParentType, ContextType>;
 };
 

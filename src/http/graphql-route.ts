@@ -14,7 +14,7 @@ import {
   overloaded,
 } from '../errors/gateway-error.ts';
 import { wallOffsetNow } from '../lib/count-down.ts';
-import type { Execute, RequestScope } from '../request-scope.ts';
+import type { Execute, GivenKey, RequestScope } from '../request-scope.ts';
 import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
@@ -188,12 +188,24 @@ function createScope(
     forwarded,
     signal: disconnected,
     isClosed: () => raw.socket.destroyed,
-    idempotencyKey: headers['idempotency-key']?.toString(),
-    idempotencyKeyAge: headers['idempotency-key-age']?.toString(),
+    get givenKey() {
+      return givenKeyOf(request);
+    },
     idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,
     wallOffset: raw.wallOffset ?? wallOffsetNow(),
     state,
+  };
+}
+
+/** The idempotency key in the headers and the body of a request, which has been parsed. */
+function givenKeyOf({ headers, body }: FastifyRequest): GivenKey {
+  const { extensions }: Record<string, unknown> = Object(body);
+  const { idempotencyKey, idempotencyKeyAge }: Record<string, unknown> = Object(extensions);
+  const isGiven = (value: unknown) => value !== undefined && value !== null;
+  return {
+    keys: [headers['idempotency-key'], idempotencyKey].filter(isGiven),
+    ages: [headers['idempotency-key-age'], idempotencyKeyAge].filter(isGiven),
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { suspendedMs } from '../lib/count-down.ts';
-import type { RequestScope } from '../request-scope.ts';
+import type { GivenKey, RequestScope } from '../request-scope.ts';
 import type { UpstreamRequest } from '../upstream/operations.ts';
 
 const MAX_LENGTH = 255;
@@ -12,8 +12,11 @@ const missingValues = ['undefined', 'null', 'NaN']; // `[object Object]` has a s
 /** A year, in milliseconds. */
 const MAX_AGE_MS = 31_536_000_000;
 
-/** The names of a key and its age in messages: those of the headers, or those of the arguments, in quotes. */
-const HEADERS = { key: 'The header Idempotency-Key', age: 'The header Idempotency-Key-Age' };
+/** The names of a key and its age in messages: those of a request, or those of the arguments, in quotes. */
+const REQUEST = {
+  key: 'The idempotency key (header Idempotency-Key, or idempotencyKey in the extensions of the body)',
+  age: 'The age of the idempotency key (header Idempotency-Key-Age, or idempotencyKeyAge in the extensions of the body)',
+};
 export const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
 
 /** An intent of a caller, in the form in which a store knows it. */
@@ -31,17 +34,17 @@ export type Intent = {
   receivedAt: number;
 };
 
-/** The intent in the headers of a request, or in the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
+/** The intent of a request, or of the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
 export function intentOf(
-  text: string,
-  age: string | number | null | undefined,
+  { keys, ages }: GivenKey,
   { caller, receivedAt, wallOffset }: RequestScope,
-  names = HEADERS,
+  names = REQUEST,
 ): Intent {
-  const key = parseKey(text, names.key);
-  const ageMs = age === undefined || age === null ? undefined : Number(age);
-  if (ageMs !== undefined && !(/^\d{1,11}$/.test(`${age}`) && ageMs <= MAX_AGE_MS)) {
-    throw badInput(names.age, `must be an integer from 0 to ${MAX_AGE_MS}`);
+  const key = theSame(keys, parseKey, names.key);
+  const ageMs = theSame(ages, parseAge, names.age);
+  if (key === undefined) {
+    const hint = 'If the client sends one, a proxy or router on the way removes it';
+    throw badInput(names.key, `is required for a mutation. ${hint}`);
   }
   if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
   return {
@@ -62,14 +65,25 @@ export function fingerprintOf(
   return createHash('sha256').update(start).update(body).digest('base64url');
 }
 
-export function missingKey(): GatewayError {
-  return badInput(HEADERS.key, 'is required for a mutation');
+/** Whether a request carries this key, which may be in quotes. */
+export function carriesKey({ givenKey }: RequestScope, key: string): boolean {
+  return givenKey.keys.some((given) => withoutQuotes(given) === withoutQuotes(key));
 }
 
-/** The key without the quotes of draft-ietf-httpapi-idempotency-key-header-07, which has expired (docs/decisions/0012). */
-function parseKey(text: string, name: string): string {
-  const [, plain, quoted] = keyPattern.exec(text) ?? [];
-  const key = plain ?? quoted?.replaceAll(/\\(.)/g, '$1');
+/** The value that is the same in all places that have one. Undefined if none has one. */
+function theSame<Value>(
+  given: readonly unknown[],
+  parse: (given: unknown, name: string) => Value,
+  name: string,
+): Value | undefined {
+  const [first, ...others] = given.map((one) => parse(one, name));
+  if (others.every((other) => other === first)) return first;
+  const hint = 'Something between the client and the gateway changes it';
+  throw badInput(name, `is not the same in the header and in the body. ${hint}`);
+}
+
+function parseKey(given: unknown, name: string): string {
+  const key = withoutQuotes(given);
   if (key === undefined || key.length > MAX_LENGTH) {
     throw badInput(name, `must be 1 to ${MAX_LENGTH} visible ASCII characters`);
   }
@@ -77,7 +91,20 @@ function parseKey(text: string, name: string): string {
   return key;
 }
 
-/** Reports a fault of a header, or of an argument, whose name is in quotes and is the path of the fault. */
+/** The key without the quotes of draft-ietf-httpapi-idempotency-key-header-07, which has expired (docs/decisions/0012). */
+function withoutQuotes(given: unknown): string | undefined {
+  const [, plain, quoted] = (typeof given === 'string' && keyPattern.exec(given)) || [];
+  return plain ?? quoted?.replaceAll(/\\(.)/g, '$1');
+}
+
+function parseAge(given: unknown, name: string): number {
+  const isAge = ['string', 'number'].includes(typeof given) && /^\d{1,11}$/.test(`${given}`);
+  const ageMs = isAge ? Number(given) : Number.NaN;
+  if (ageMs <= MAX_AGE_MS) return ageMs;
+  throw badInput(name, `must be an integer from 0 to ${MAX_AGE_MS}`);
+}
+
+/** Reports a fault of a request, or of an argument, whose name is in quotes and is the path of the fault. */
 function badInput(name: string, problem: string): GatewayError {
   const message = `${name} ${problem}.`;
   const path = name.startsWith('"') ? [name.slice(1, -1)] : [];

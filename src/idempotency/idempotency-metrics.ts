@@ -76,8 +76,16 @@ export function createIdempotencyMetrics(
   const upHelp =
     'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds';
   gauge('store_up', upHelp, () => Number(store.usage !== undefined && !isFailing()));
+  let isKeylessLogged = false;
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
+    /** Logs the first write that arrives without a key. Something on the way may remove keys, which a client does not see. */
+    sentWithoutKey({ requestId }: LogScope) {
+      const hint =
+        'A repeat is executed again. If the client sends a key, a proxy or router removes it: let it forward the header Idempotency-Key.';
+      if (!isKeylessLogged) log.warn({ requestId, hint }, 'write without idempotency key');
+      isKeylessLogged = true;
+    },
     /** Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. */
     unknownOutcome(operation: WriteName, code: string, scope: LogScope, claim?: string) {
       unknown.inc({ operation: operations[operation].graphql, outcome: code });

@@ -8,7 +8,7 @@ import type { Responses, WriteName, WriteRequest } from '../upstream/operations.
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import type { Claim, Claims } from './claims.ts';
 import { keyReused } from './idempotency-error.ts';
-import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
+import { fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
 import { knownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
@@ -56,13 +56,13 @@ export class IdempotentCalls implements Calls {
     scope: RequestScope,
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const { isRequired, timeoutMs } = this.#options;
-    const { idempotencyKey, idempotencyKeyAge } = scope;
-    if (idempotencyKey === undefined) {
-      if (isRequired) throw missingKey();
+    const { givenKey } = scope;
+    if (givenKey.keys.length === 0 && !isRequired) {
+      this.#options.metrics.sentWithoutKey(scope);
       return this.#call(request, scope);
     }
     const claim: Claim = {
-      ...intentOf(idempotencyKey, idempotencyKeyAge, scope),
+      ...intentOf(givenKey, scope),
       responseName: scope.idempotencyResponseName ?? request.responseName,
       operation: request.operation,
       owner: crypto.randomUUID(),

@@ -2,7 +2,7 @@ import { poll } from '../lib/poll.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
-import { ARGUMENTS, intentOf } from './idempotency-key.ts';
+import { ARGUMENTS, carriesKey, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
 import { type Outcome, readOutcome } from './recorded-outcome.ts';
 
@@ -10,6 +10,8 @@ import { type Outcome, readOutcome } from './recorded-outcome.ts';
 export type SettledWrites = {
   writes: { responseName: string; outcome: Outcome }[];
   isComplete: boolean;
+  /** Whether the request itself carried the key. If not, something on the way may remove the keys of writes, too. */
+  keyArrived: boolean;
 };
 
 export type Settle = ReturnType<typeof createSettle>;
@@ -26,7 +28,9 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     ageMs: number | null | undefined,
     scope: RequestScope,
   ): Promise<SettledWrites> {
-    const intent = intentOf(key, ageMs, scope, ARGUMENTS);
+    const ages = typeof ageMs === 'number' ? [ageMs] : [];
+    const intent = intentOf({ keys: [key], ages }, scope, ARGUMENTS);
+    const keyArrived = carriesKey(scope, key);
     const deadline = performance.now() + timeoutMs;
     const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     const orphaned = new OutcomeUnknown('ORPHANED', scope.requestId);
@@ -47,13 +51,13 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
         if (claim.key === intent.key) known.set(claim.responseName, outcome);
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
-      settled = { writes: outcomes, isComplete };
+      settled = { writes: outcomes, isComplete, keyArrived };
       return known.values().some((outcome) => outcome === inProgress) ? null : settled;
     };
     await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
       // The first attempt has closed the key, so the client must learn what is known.
       if (settled === undefined) throw metrics.rejected(error, scope, intent.key);
     });
-    return settled ?? { writes: [], isComplete: false };
+    return settled ?? { writes: [], isComplete: false, keyArrived };
   };
 }

@@ -28,11 +28,11 @@ export const resolvers = {
     uploadWorkflowCsv,
     workflowAction,
     async settleWrites(_, { idempotencyKey, ageMs }, { settle }) {
-      const { writes, isComplete } = await settle(idempotencyKey, ageMs);
+      const { writes, ...settled } = await settle(idempotencyKey, ageMs);
       const members = writes.map(({ responseName, outcome }) => {
         return { responseName, outcome: writeOutcome(outcome, memberOf) };
       });
-      return { writes: members, isComplete };
+      return { ...settled, writes: members };
     },
   },
   // A field that the entity does not have needs a resolver, or it would always be null.

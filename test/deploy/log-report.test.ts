@@ -43,6 +43,7 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   const { faults, callers, unknown } = reportOfText(gateway.logText());
   expect(faults).toEqual([
     ['2', expect.any(String), 'call upgradeToHQ UPSTREAM_FAILED 500 status 500'],
+    ['1', expect.any(String), 'write without idempotency key'],
   ]);
   expect(callers).toEqual([['5', '0', expect.any(String), '0', hash, expect.any(String)]]);
   const row = { time: expect.any(String), operation: 'upgradeToHQ', code: 'UPSTREAM_FAILED' };

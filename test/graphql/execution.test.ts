@@ -118,7 +118,7 @@ async function execute(
   const contextValue = createContext(
     {
       calls: service,
-      settle: async () => ({ writes: [], isComplete: false }),
+      settle: async () => ({ writes: [], isComplete: false, keyArrived: false }),
       csvOptionParam: undefined,
       workflowActions: Object.values(WorkflowAction),
       maxResponseBytes,

@@ -274,8 +274,8 @@ function startWithStore(
     metrics: createIdempotencyMetrics(metrics, store, 'memory', silent, watch),
   };
   const calls = new IdempotentCalls(parts);
-  const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
-  const { key } = intentOf('intent-1', 0, scope);
+  const scope = { ...scopeOf(), givenKey: { keys: ['intent-1'], ages: [] } };
+  const { key } = intentOf(scope.givenKey, scope);
   return {
     store,
     sent,

@@ -65,7 +65,7 @@ test.each(fixtures)('what %s recorded is still returned', async (version) => {
     });
   await put(COMPLETENESS_KEY, null, completeness);
   for (const { key, record } of keys) {
-    await put(intentOf(key, undefined, { ...scope, caller }).key, caller.hash, record);
+    await put(intentOf({ keys: [key], ages: [] }, { ...scope, caller }).key, caller.hash, record);
   }
   await store.close();
 

@@ -1,3 +1,4 @@
+import type { RequestScope } from '../../src/request-scope.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { type Client, ModelStore } from './model-store.ts';
 import { Observer, Violation } from './observer.ts';
@@ -158,12 +159,12 @@ export class Schedule {
   async #serve(
     client: Client,
     request: { responseName: string; timeoutMs?: number },
-    scope: { idempotencyKey: string | undefined; requestId: string; receivedAt: number },
+    scope: Pick<RequestScope, 'givenKey' | 'requestId' | 'receivedAt'>,
   ): Promise<unknown> {
     const { responseName, timeoutMs = this.#timeoutMs } = request;
     const { requestId: id, receivedAt } = scope;
     const random = this.#random;
-    const intent = this.#intents.get(scope.idempotencyKey ?? '');
+    const intent = this.#intents.get(`${scope.givenKey.keys[0]}`);
     const wake = () => new Promise<void>((resolve) => client.whenAwake(resolve));
     const fail = async (
       code: 'UPSTREAM_TIMEOUT' | 'UPSTREAM_UNAVAILABLE' | 'UPSTREAM_BAD_REQUEST',

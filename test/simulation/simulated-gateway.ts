@@ -55,6 +55,7 @@ export class SimulatedGateway implements Client {
     const claims = new Claims(connection, this.#completeness, MAX_WRITES_PER_KEY, isFailing);
     const metrics: IdempotencyParts['metrics'] = {
       count() {},
+      sentWithoutKey() {},
       unknownOutcome() {},
       rejected: (error) =>
         error instanceof StoreUnavailable ? storeUnavailable(error.reason) : error,
@@ -131,8 +132,7 @@ function scopeOf({ id, key, ageMs, receivedAt }: KeyedRequest): RequestScope {
     forwarded: undefined,
     signal,
     isClosed: () => false,
-    idempotencyKey: key,
-    idempotencyKeyAge: String(ageMs),
+    givenKey: { keys: [key], ages: [ageMs] },
     idempotencyResponseName: undefined,
     receivedAt,
     wallOffset: wallOffsetNow(),
