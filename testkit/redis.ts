@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
@@ -17,6 +17,8 @@ const anyClient = createClient();
 type Options = {
   port?: number;
   args?: string[];
+  /** Starts a Sentinel, which has no records. */
+  isSentinel?: boolean;
   /** Additional environment variables, such as those of a clock (fake-clock.ts). */
   env?: Record<string, string>;
 };
@@ -36,18 +38,21 @@ export async function startRedis(options: Options = {}) {
   }
 }
 
-async function startServer({ port, args = [], env }: Options) {
+async function startServer({ port, args = [], isSentinel = false, env }: Options) {
   const directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const usedPort = port ?? (await freePort());
   const fixed = ['--port', String(usedPort), '--bind', '127.0.0.1', '--dir', directory];
   const spawnServer = async () => {
     // A replica gets its copy at once.
     const settings = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0'];
-    const child = spawn('redis-server', [...fixed, ...settings, ...args], {
+    const configuration = join(directory, 'sentinel.conf');
+    if (isSentinel) await writeFile(configuration, '');
+    const mode = isSentinel ? [configuration, '--sentinel', ...fixed] : [...fixed, ...settings];
+    const child = spawn('redis-server', [...mode, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, ...env },
     });
-    await whenPrinted(child.stdout, 'Ready to accept connections');
+    await whenPrinted(child.stdout, isSentinel ? 'Sentinel ID is' : 'Ready to accept connections');
     return child;
   };
   let child = await spawnServer();

@@ -110,6 +110,7 @@ export type UnavailableReason =
   | 'locked'
   | 'moved'
   | 'new'
+  | 'no_database'
   | 'no_table'
   | 'not_replicated'
   | 'not_writable'
@@ -118,7 +119,8 @@ export type UnavailableReason =
   | 'share'
   | 'timeout'
   | 'unauthorized'
-  | 'unreachable';
+  | 'unreachable'
+  | 'unsupported';
 
 /** The store cannot be used. Neither the message nor a property holds the store's URL or its credentials. */
 export class StoreUnavailable extends Error {

@@ -140,20 +140,32 @@ const usageSchema = z.tuple([
 ]);
 const callersSchema = z.array(z.object({ caller: z.string() }));
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const reasons: Record<string, UnavailableReason> = {
+const READ_ONLY =
+  'the server is a standby, or default_transaction_read_only is on for the server, the database or the role';
+
+/** What errors mean: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
   // Another process creates the table at the same time.
-  '23505': 'loading',
-  '42710': 'loading',
-  '42P07': 'loading',
-  '25006': 'read_only',
-  '28000': 'unauthorized',
-  '28P01': 'unauthorized',
-  '42501': 'unauthorized',
-  '42P01': 'no_table',
-  '53100': 'full',
-  '53200': 'full',
-  '55000': 'read_only', // A standby has no current place in the log.
+  '23505': ['loading'],
+  '42710': ['loading'],
+  '42P07': ['loading'],
+  '25006': ['read_only', READ_ONLY],
+  '28000': ['unauthorized'],
+  '28P01': ['unauthorized'],
+  '3D000': ['no_database', 'the database that the URL names does not exist'],
+  '3F000': [
+    'no_database',
+    'no schema of the search_path exists. Create one, or change the search_path of the role',
+  ],
+  '42501': ['unauthorized'],
+  '42P01': ['no_table'],
+  '53100': ['full'],
+  '53200': ['full'],
+  '55000': ['read_only', READ_ONLY], // A standby has no current place in the log.
+  XX000: [
+    'failed',
+    'an internal error, which the log of the server explains. pgpool in native replication mode is not supported',
+  ],
 };
 
 /**
@@ -401,14 +413,16 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<vo
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;
-  const reason = code === undefined ? undefined : reasons[code];
+  const [reason, meaning = reason] = (code !== undefined && reasons[code]) || [];
   const reply = `PostgreSQL reports the error ${code}`;
   // Only an error of the statement itself undoes it. A server that panics, for example because its disk is full, may have made
   // the commit durable before. With other `lc_messages`, the server translates the severity, and each error counts as unknown,
   // which is safe.
   const isOfStatement = error instanceof pg.DatabaseError && error.severity === 'ERROR';
   const Failure = isOfStatement ? StoreUnavailable : Unknown;
-  if (reason !== undefined) return new Failure(reason, `${reply}: ${reason}`);
+  // The message of this error names what the role may not use, and has no values.
+  const denied = code === '42501' && error instanceof Error ? error.message : undefined;
+  if (reason !== undefined) return new Failure(reason, `${reply}: ${denied ?? meaning}`);
   // Class 08 is a connection that broke behind a pooler. Class 57 is an intervention of the operator: a commit that waited
   // for its standby may be made.
   if (error instanceof pg.DatabaseError && !/^(08|57)/.test(code ?? '')) {

@@ -5,22 +5,42 @@ import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts
 /** The time to connect, and for the next reply. */
 const TIMEOUT_MS = 1000;
 
-const replyReasons: Record<string, UnavailableReason> = {
-  OOM: 'full',
-  MISCONF: 'not_writable',
-  NOREPLICAS: 'not_replicated',
-  READONLY: 'read_only',
-  MASTERDOWN: 'read_only',
-  LOADING: 'loading',
-  WRONGTYPE: 'corrupt',
-  NOAUTH: 'unauthorized',
-  WRONGPASS: 'unauthorized',
-  NOPERM: 'unauthorized',
-  AUTH: 'unauthorized', // ERR AUTH … called without any password configured
-};
+type Reply = [text: RegExp, reason: UnavailableReason, meaning?: string];
+
+/** What error replies mean. In some versions of Redis, an error of a script has its code inside the message. */
+const replies: readonly Reply[] = [
+  [/\bOOM\b/, 'full'],
+  [/\bMISCONF\b/, 'not_writable'],
+  [/\bNOREPLICAS\b/, 'not_replicated'],
+  [/\b(READONLY|MASTERDOWN)\b/, 'read_only'],
+  [/\bLOADING\b/, 'loading'],
+  [/\bWRONGTYPE\b/, 'corrupt'],
+  [
+    /\bNOPERM\b|ACL failure|can't run this command/,
+    'unauthorized',
+    'lacks a right for its user. docs/explanation/stores.md has the command that gives a user its rights (ACL SETUSER)',
+  ],
+  [/\b(NOAUTH|WRONGPASS|AUTH)\b/, 'unauthorized', 'rejects the user or the password'],
+  [
+    /\b(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|CROSSSLOT)\b|SELECT is not allowed/,
+    'unsupported',
+    'is a node of a Redis Cluster, which is not supported. Use a server that is not in a cluster',
+  ],
+  [
+    /unknown (redis )?command/i,
+    'unsupported',
+    'does not execute a command that the gateway needs. The address must lead to a Redis or Valkey server that executes scripts (EVAL), and not to a Sentinel',
+  ],
+  [/DB index is out of range/, 'no_database', 'has no database with the number in the URL'],
+];
 
 /** Failures that a new connection may not have: to a new primary, or after the data is loaded. */
-const connectionReasons = new Set<UnavailableReason>(['loading', 'read_only', 'unauthorized']);
+const connectionReasons = new Set<UnavailableReason>([
+  'loading',
+  'read_only',
+  'unauthorized',
+  'unsupported',
+]);
 
 /** One connection, to one process of Redis. Its commands throw `StoreUnavailable` or `ReplyLost`. */
 export class RedisSession {
@@ -29,6 +49,8 @@ export class RedisSession {
   /** Resolves when the connection has ended, with the reason. */
   readonly ended = this.#end.promise;
   #failure: StoreUnavailable | undefined;
+  /** What to do if the connection ends before a reply. */
+  #hint: string;
   /** The commands without a reply. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +58,11 @@ export class RedisSession {
   /** @throws Error if the URL cannot be used */
   constructor(url: string) {
     this.#client = newClient(url);
-    const onEnd = (cause?: unknown) => this.close(failureOf(cause));
+    const [scheme, other, has] = /^rediss:/i.test(url)
+      ? ['rediss', 'redis', 'has no']
+      : ['redis', 'rediss', 'has'];
+    this.#hint = `. If the port ${has} TLS, write ${other}:// instead of ${scheme}://`;
+    const onEnd = (cause?: unknown) => this.close(failureOf(cause, this.#hint));
     this.#client.once('end', onEnd).once('terminated', onEnd);
     this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
   }
@@ -44,6 +70,7 @@ export class RedisSession {
   async connect(): Promise<void> {
     // The client's own timeout ends when the socket is open.
     await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
+    this.#hint = '';
   }
 
   /** Sends a command once. */
@@ -106,14 +133,29 @@ function newClient(url: string) {
   }
 }
 
-/** Why a command failed, or a connection ended. The message of an error of the network may hold the address. */
-function failureOf(error: unknown): StoreUnavailable {
+/**
+ * Why a command failed, or a connection ended. The message of an error of the network may hold the address, and that of a reply
+ * may hold values.
+ *
+ * @param hint what to do if the server did not understand the first bytes
+ */
+function failureOf(error: unknown, hint = ''): StoreUnavailable {
   if (error instanceof ErrorReply) {
-    // An error of a script has its code inside the message, in some versions of Redis.
-    const code = error.message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
-    return new StoreUnavailable((code !== undefined && replyReasons[code]) || 'failed');
+    const other: Reply = [/./, 'failed', `reports an error: ${withoutValues(error.message)}`];
+    const [, reason, meaning] = replies.find(([text]) => text.test(error.message)) ?? other;
+    return new StoreUnavailable(reason, meaning && `The Redis server ${meaning}`);
   }
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;
-  const message = `No connection to Redis${code === undefined ? '' : `: ${code}`}`;
-  return new StoreUnavailable('unreachable', message);
+  const isAboutFirstBytes = code === undefined || /^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code);
+  const more = isAboutFirstBytes ? hint : '';
+  return new StoreUnavailable(
+    'unreachable',
+    `No connection to Redis${code ? `: ${code}` : ''}${more}`,
+  );
+}
+
+/** The text of an error reply without what it quotes, and without numbers and addresses. */
+function withoutValues(text: string): string {
+  const [message = ''] = text.split(/, with args| script: |, on @/);
+  return message.replace(/'[^']*'|"[^"]*"|`[^`]*`|\S*\d\S*/g, '…').slice(0, 200);
 }

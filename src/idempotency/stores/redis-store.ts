@@ -207,6 +207,11 @@ async function inspect(session: RedisSession) {
   const text = z.string().parse(await session.command(['INFO']));
   const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
   const evicted = field('evicted_keys') ?? '';
+  if (field('redis_mode') === 'sentinel') {
+    const remedy = 'Use the address of the primary, which must follow it after a failover';
+    session.close(new StoreUnavailable('unsupported', `The Redis server is a Sentinel. ${remedy}`));
+    throw await session.ended;
+  }
   const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (maxBytes !== Infinity && policy !== 'noeviction') {

@@ -25,6 +25,15 @@ const open = (url: string, maxBytes = Infinity, quarantineMs = 60_000) =>
 const openUsable = (url: string, quarantineMs?: number) =>
   whenUsable(open(url, undefined, quarantineMs));
 
+/** What the log says of a store that cannot be used. */
+const failureOf = (url: string) =>
+  open(url)
+    .claim('key', 'a')
+    .then(
+      () => 'none',
+      ({ reason, message }) => `${reason}: ${message}`,
+    );
+
 if (!isPostgresInstalled) {
   process.stderr.write('The PostgreSQL tests are skipped: no server is installed.\n');
 }
@@ -314,6 +323,40 @@ describePostgres('a PostgreSQL server', () => {
     await server.query(createTable);
     expect(await reading).toMatchObject({ entry: null });
     await server.query('DROP EVENT TRIGGER appears; DROP FUNCTION appears');
+  });
+
+  test.each([
+    [
+      'is read-only',
+      'ALTER DATABASE other SET default_transaction_read_only = on',
+      'read_only: PostgreSQL reports the error 25006: the server is a standby, or default_transaction_read_only is on for the server, the database or the role',
+    ],
+    [
+      'has no schema',
+      "ALTER DATABASE other SET search_path = 'missing'",
+      'no_database: PostgreSQL reports the error 3F000: no schema of the search_path exists. Create one, or change the search_path of the role',
+    ],
+    [
+      'does not exist',
+      'ALTER DATABASE other RENAME TO another',
+      'no_database: PostgreSQL reports the error 3D000: the database that the URL names does not exist',
+    ],
+  ])('says that a database %s', async (_, statement, message) => {
+    await server.query('DROP DATABASE IF EXISTS other');
+    await server.query('CREATE DATABASE other');
+    await server.query(statement);
+    expect(await failureOf(server.url.replace(/postgres$/, 'other'))).toBe(message);
+  });
+
+  test('says which right its role lacks', async () => {
+    await server.query('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC');
+    await server.query(createTable);
+    await server.query('CREATE ROLE unprivileged LOGIN');
+    await server.query('GRANT ALL ON ledger_gateway_record TO unprivileged');
+    expect(await failureOf(server.url.replace('postgres@', 'unprivileged@'))).toBe(
+      'unauthorized: PostgreSQL reports the error 42501: permission denied for function pg_control_system',
+    );
+    await server.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
   });
 
   test('that does not permit to create the table asks for it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { RedisStore } from '../../../src/idempotency/stores/redis-store.ts';
+import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { eventually } from '../../../testkit/eventually.ts';
 import { speedUp } from '../../../testkit/fast-timeouts.ts';
 import { freePort } from '../../../testkit/port.ts';
@@ -101,6 +102,81 @@ describeRedis('the connection', () => {
   });
 });
 
+describeRedis('a server that the store cannot use', () => {
+  /** What the log says of the first failure. */
+  async function failureOf(url: string): Promise<string> {
+    const claims = open(url);
+    await eventually(async () => expect(await claims.probe()).not.toBe('connecting'));
+    return claims.claim('key', 'a').then(
+      () => 'none',
+      ({ reason, message }) => `${reason}: ${message}`,
+    );
+  }
+
+  test('a node of a cluster without the keys', async () => {
+    const args = ['--cluster-enabled', 'yes'];
+    const [node, owner] = [await start({ args }), await start({ args })];
+    const failure =
+      /^unsupported: The Redis server is a node of a Redis Cluster, which is not supported/;
+    expect(await failureOf(node.url)).toMatch(failure); // CLUSTERDOWN
+    expect(await failureOf(`${node.url}/1`)).toMatch(failure);
+    await owner.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await node.command('CLUSTER', 'MEET', '127.0.0.1', String(owner.port));
+    const moved = () => node.command('EVAL', "return redis.call('GET', KEYS[1])", '1', 'key');
+    await eventually(() => expect(moved()).rejects.toThrow('MOVED'));
+    expect(await failureOf(node.url)).toMatch(failure);
+  });
+
+  test('a Sentinel', async () => {
+    const { url } = await startRedis({ isSentinel: true });
+    expect(await failureOf(url)).toMatch(/^unsupported: The Redis server is a Sentinel/);
+  });
+
+  test('a server whose user may not execute a command', async () => {
+    const server = await start();
+    await start().then((replica) => replica.becomeReplicaOf(server));
+    const rights =
+      '+info +eval +wait +hget +hmget +hgetall +hset +hincrby +hdel +del +pexpire +time';
+    const fixed = ['on', '>secret', '~{ledger-gateway}:*', ...rights.split(' '), '+hstrlen'];
+    for (const right of ['eval', 'hmget', 'hset', 'info', 'time', 'wait']) {
+      await server.command('ACL', 'SETUSER', right, ...fixed, `-${right}`);
+      const failure = await failureOf(`redis://${right}:secret@127.0.0.1:${server.port}`);
+      expect([right, failure]).toEqual([
+        right,
+        expect.stringMatching(
+          /^unauthorized: The Redis server lacks a right for its user.*ACL SETUSER/,
+        ),
+      ]);
+    }
+  });
+
+  test('a database that does not exist', async () => {
+    const failure = 'no_database: The Redis server has no database with the number in the URL';
+    expect(await failureOf(`${(await start()).url}/99`)).toBe(failure);
+  });
+
+  test('a server without scripts', async () => {
+    const { url } = await start({ args: ['--rename-command', 'EVAL', ''] });
+    expect(await failureOf(url)).toMatch(/^unsupported: .* executes scripts \(EVAL\)/);
+  });
+
+  test('a port that has no TLS although the URL asks for it, or the other way round', async () => {
+    const { port } = await start();
+    const failure = 'unreachable: No connection to Redis';
+    const hint = (has: string, write: string) => `. If the port ${has} TLS, write ${write}`;
+    expect(await failureOf(`rediss://127.0.0.1:${port}`)).toBe(
+      `${failure}${hint('has no', 'redis:// instead of rediss://')}`,
+    );
+    const { certFile, keyFile } = await (await createPrivateCa()).issue('redis');
+    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile];
+    const tls = ['--tls-port', String(await freePort()), ...files, '--tls-auth-clients', 'no'];
+    await start({ args: tls });
+    expect(await failureOf(`redis://127.0.0.1:${tls[1]}`)).toBe(
+      `${failure}: ECONNRESET${hint('has', 'rediss:// instead of redis://')}`,
+    );
+  });
+});
+
 describeRedis('a server that cannot keep claims', () => {
   test('without memory it rejects new keys, but records outcomes, replays and releases', async () => {
     const server = await start();
@@ -167,7 +243,7 @@ describeRedis('a server that cannot keep claims', () => {
       const changes = [() => claims.record('sent', 'a', 'outcome'), () => claims.claim('new', 'a')];
       for (const change of changes) {
         await user(`-${name}`);
-        await expect(change()).rejects.toThrow('The idempotency store is unavailable');
+        await expect(change()).rejects.toMatchObject({ reason: 'unauthorized' });
         await user(`+${name}`);
         await claims.becomes('claimed');
       }
