@@ -147,6 +147,8 @@ export async function startPostgres(options: Options = {}) {
   return {
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    /** As libpq writes the URL of a socket. */
+    socketUrl: `postgres://postgres@/postgres?host=${folder}&port=${port}`,
     /** Executes one statement with a client of its own. */
     query,
     /** Changes a setting of the running server. */

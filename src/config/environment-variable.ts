@@ -7,6 +7,7 @@ import { WorkflowAction } from '../generated/resolvers.ts';
 import { readPolicy } from '../policy/policy-file.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
+import { faultOfStoreUrl } from './store-url.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable. Its error says what the variable must be.
@@ -116,16 +117,9 @@ function fileOf<Value>(parse: (text: string) => Value, message: string) {
 
 function parseStore(text: string): string {
   if (/^(memory|file:.+)$/.test(text)) return text;
-  // This checks the text, because URL rejects several ports. A password may contain commas.
-  const [, authority] = /^(?:rediss?|postgres(?:ql)?):\/\/(?=.+$)([^/?#]*)/.exec(text) ?? [];
-  if (authority?.split('@').at(-1)?.includes(',')) {
-    throw new TextFault(
-      'must name one host: several, and target_session_attrs, are not supported. ' +
-        'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
-    );
-  }
-  if (authority !== undefined && URL.canParse(text)) return text;
-  throw new Error('No store.');
+  const fault = faultOfStoreUrl(text);
+  if (fault !== undefined) throw new TextFault(fault);
+  return text;
 }
 
 /** The store of idempotency keys. */

@@ -85,6 +85,22 @@ test.each<[name: string, values: string, description: RegExp]>([
     'postgres://u:secret@a,b/db postgres://a:5432,b:5432/db postgres://a,b?target_session_attrs=any redis://a,b',
     /must name one host/,
   ],
+  ['IDEMPOTENCY_STORE', 'postgres://u@/db?host=a,b postgres:///db?host=a,b', /must name one host/],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://u:secret@/db redis://:secret@/0',
+    /must name a host after the @/,
+  ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://h/db?channel_binding=require',
+    /must not have the parameter channel_binding, .* Write enableChannelBinding=true/,
+  ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://h/db?target_session_attrs=standby postgres://h/db?sslmode=require&sslcrl=/crl.pem',
+    /must not have the parameter (target_session_attrs|sslcrl), which has no effect/,
+  ],
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of .*_STORE: ENOENT$/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
@@ -159,6 +175,15 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
 test('commas in the password or in the path of a store are no list of hosts', () => {
   const values = 'postgres://u:a,b@host/db redis://:a,b@host/0 postgres://host/a,b file:a,b';
   for (const store of values.split(' ')) {
+    const config = readConfig({ ...required, IDEMPOTENCY_STORE: store });
+    expect(config.idempotency.store).toBe(store);
+  }
+});
+
+test('parameters of PostgreSQL that ask for nothing else than what is done, and a socket, are accepted', () => {
+  const values = `postgres://h/db?channel_binding=prefer&target_session_attrs=read-write&sslmode=verify-full
+    postgres://h/db?enableChannelBinding=true postgres://u@/db?host=/run/postgresql postgres://%2Frun/db`;
+  for (const store of values.split(/\s+/)) {
     const config = readConfig({ ...required, IDEMPOTENCY_STORE: store });
     expect(config.idempotency.store).toBe(store);
   }

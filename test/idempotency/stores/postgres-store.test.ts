@@ -155,6 +155,12 @@ describePostgres('a PostgreSQL server', () => {
     return { ended };
   }
 
+  test('on a socket is used', async () => {
+    const claims = await openUsable(server.socketUrl);
+    await claims.claim('key', 'a', claims.later());
+    expect(await claims.find('key')).toBe('in-flight');
+  });
+
   test('that restarts keeps all records and is used again, also where commits do not wait for the disk', async () => {
     const server = await startPostgres({
       settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },

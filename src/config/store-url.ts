@@ -1,0 +1,57 @@
+/**
+ * Parameters of libpq that the client of PostgreSQL ignores, with the values that ask only for what happens anyway.
+ * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
+ */
+const ignoredParameters: Record<string, string[]> = {
+  channel_binding: ['disable', 'prefer'],
+  gssencmode: ['disable', 'prefer'],
+  hostaddr: [],
+  load_balance_hosts: ['disable'],
+  passfile: [],
+  require_auth: [],
+  requirepeer: [],
+  service: [],
+  ssl_max_protocol_version: [],
+  ssl_min_protocol_version: [],
+  sslcertmode: ['allow'],
+  sslcrl: [],
+  sslcrldir: [],
+  sslpassword: [],
+  target_session_attrs: ['any', 'primary', 'read-write'], // The store rejects a standby.
+};
+
+/**
+ * What the URL of a store must be instead. Undefined if it can be used. The text does not quote the URL, which may have a
+ * password.
+ *
+ * @throws Error if the text is no such URL
+ */
+export function faultOfStoreUrl(text: string): string | undefined {
+  const [, scheme = '', authority = '', rest = ''] =
+    /^(rediss?|postgres(?:ql)?):\/\/(?=.)([^/?#]*)(.*)$/.exec(text) ?? [];
+  // This checks the text, because URL rejects several ports, and a user without a host. A password may contain commas.
+  const isWithoutHost = authority.endsWith('@');
+  const url = scheme && URL.parse(`${scheme}://${authority}${isWithoutHost ? 'host' : ''}${rest}`);
+  const parameters = scheme.startsWith('postgres') && url ? [...url.searchParams] : [];
+  const host = parameters.find(([name]) => name === 'host')?.[1];
+  if ((host ?? authority.split('@').at(-1))?.includes(',')) {
+    return (
+      'must name one host: several, and target_session_attrs, are not supported. ' +
+      'Name an address that follows the primary, such as that of HAProxy or the name of a cluster'
+    );
+  }
+  if (!url) throw new Error('Not the URL of a store.');
+  if (isWithoutHost && !host) {
+    return 'must name a host after the @, or the directory of a socket of PostgreSQL as ?host=/DIRECTORY';
+  }
+  return faultOfParameters(parameters);
+}
+
+function faultOfParameters(parameters: [name: string, value: string][]): string | undefined {
+  const [name] =
+    parameters.find(([name, value]) => ignoredParameters[name]?.includes(value) === false) ?? [];
+  if (name === undefined) return undefined;
+  const fault = `must not have the parameter ${name}, which has no effect with this value`;
+  if (name !== 'channel_binding') return fault;
+  return `${fault}. Write enableChannelBinding=true to use channel binding if the server offers it`;
+}
