@@ -19,7 +19,7 @@ const environment = z.object({
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
-  UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
+  UPSTREAM_CSV_OPTION_PARAM: types.parameterName.optional(),
   READ_CACHE_S: types.integer(0, 300).default(0),
   FORWARD_HEADERS: types.headerNames.default([]),
   JWT_JWKS_URL: types.url.optional(),

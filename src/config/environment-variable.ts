@@ -25,6 +25,14 @@ export function integer(min: number, max: number) {
   return z.string().regex(/^\d+$/, message).transform(Number).pipe(number);
 }
 
+/** The name of a query parameter. */
+export const parameterName = z
+  .string()
+  .regex(
+    /^[\w.~$[\]-]+$/,
+    'must be the name of a query parameter: letters, digits and _ - . ~ $ [ ]',
+  );
+
 export const boolean = oneOf('true', 'false').transform((value) => value === 'true');
 
 export const list = z.string().transform((value) =>

@@ -10,6 +10,7 @@ export const serviceVariables = z.object({
   UPSTREAM_KEEP_ALIVE_S: types.integer(2, 3600).optional(),
   UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456).default(8_388_608),
   UPSTREAM_MAX_CONCURRENCY: types.integer(1, 65_535).default(256),
+  UPSTREAM_UNIQUE_PARAM: types.parameterName.optional(),
   UPSTREAM_HEADERS_FILE: types.headersFile.optional(),
   UPSTREAM_TLS_CA_FILE: types.certificates('list').optional(),
   UPSTREAM_TLS_CERT_FILE: types.certificates('chain').optional(),
@@ -51,6 +52,7 @@ function settingsFrom(env: z.infer<typeof serviceVariables>) {
     keepAliveS: env.UPSTREAM_KEEP_ALIVE_S,
     maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
     maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+    uniqueParam: env.UPSTREAM_UNIQUE_PARAM,
     headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
     tls: tlsOf(tls),
     /** The files that are read again while the gateway runs. */
@@ -73,6 +75,7 @@ export function shownOf({ baseUrl, timeoutMs, headers, files, ...limits }: Servi
     keepAliveS: limits.keepAliveS,
     maxResponseBytes: limits.maxResponseBytes,
     maxConcurrency: limits.maxConcurrency,
+    uniqueParam: limits.uniqueParam,
     baseUrl: baseUrl.origin,
     headers: Object.keys(headers),
     headersFile: files.headers?.path,

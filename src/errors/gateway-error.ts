@@ -73,18 +73,28 @@ export class GatewayError extends Error {
   readonly http: { status: number; headers: Record<string, string> } | undefined;
   /** The faults of an input, for `BAD_USER_INPUT`. Undefined for a single fault without a path. */
   readonly faults: readonly unknown[] | undefined;
+  /** After how many seconds the client may try again. */
+  readonly retryAfterS: number | undefined;
   /** Why the token of the request is rejected. */
   readonly rejection: Rejection | undefined;
 
   constructor(
     code: GatewayCode,
     message: string,
-    options: { headers?: Record<string, string>; faults?: unknown[]; rejection?: Rejection } = {},
+    options: {
+      headers?: Record<string, string>;
+      faults?: unknown[];
+      retryAfterS?: number;
+      rejection?: Rejection;
+    } = {},
   ) {
     super(message);
     const status = gatewayCodes[code];
     this.code = code;
-    this.http = status && { status, headers: options.headers ?? {} };
+    const { headers, retryAfterS } = options;
+    const pause = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) };
+    this.http = status && { status, headers: { ...headers, ...pause } };
+    this.retryAfterS = retryAfterS;
     this.faults = options.faults;
     this.rejection = options.rejection;
   }
@@ -110,7 +120,7 @@ export function keysUnavailable(rejection: Rejection): GatewayError {
   return new GatewayError('AUTH_UNAVAILABLE', message, { rejection });
 }
 
-const retryAfter = { headers: { 'retry-after': '1' } };
+const retryAfter = { retryAfterS: 1 };
 
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
   return new GatewayError('OVERLOADED', message, retryAfter);

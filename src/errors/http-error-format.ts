@@ -19,9 +19,9 @@ export type HttpFault = GatewayError | { statusCode?: number };
 /** The response for an error outside of GraphQL. */
 export function toHttpError(error: HttpFault, requestId: string | undefined) {
   if (error instanceof GatewayError) {
-    const { code, message } = error;
+    const { code, message, retryAfterS } = error;
     const { status, headers } = error.http ?? { status: 400, headers: {} };
-    return { status, headers, code, body: errorBody(message, code, requestId) };
+    return { status, headers, code, body: errorBody(message, code, requestId, retryAfterS) };
   }
   const known = httpErrors[error.statusCode ?? 500];
   const status = (known && error.statusCode) ?? 500;
@@ -31,7 +31,13 @@ export function toHttpError(error: HttpFault, requestId: string | undefined) {
 }
 
 /** The response body of an error outside of GraphQL. It has the same form as that of an error inside. */
-function errorBody(message: string, code: string, requestId: string | undefined) {
+function errorBody(
+  message: string,
+  code: string,
+  requestId: string | undefined,
+  retryAfterS?: number,
+) {
   const retryable = retryableCodes.has(code);
-  return { errors: [{ message, extensions: { code, requestId, retryable } }] };
+  const pause = retryAfterS !== undefined && { retryAfterS };
+  return { errors: [{ message, extensions: { code, requestId, retryable, ...pause } }] };
 }

@@ -33,7 +33,7 @@ export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const state = currentState.getStore();
-    const { message, code, retryable, faults } = describe(formatted, error);
+    const { message, code, retryable, retryAfterS, faults } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
       if (error instanceof Error) logged.add(error);
       log.error({ requestId: state?.requestId, error: loggable(error) }, 'internal error');
@@ -51,6 +51,7 @@ export function createErrorFormatter(log: Logger) {
         code,
         requestId: shownRequestId(code, state),
         retryable,
+        ...(retryAfterS !== undefined && { retryAfterS }),
         // An error without a list of faults is itself the only fault.
         ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),
       },
@@ -63,13 +64,17 @@ function shownRequestId(code: string, state: RequestState | undefined): string |
   return code === internalError.code && state && hasMutated(state) ? undefined : state?.requestId;
 }
 
-type Description = { message: string; code: string; retryable: boolean; faults?: unknown };
+type Description = Pick<UpstreamError, 'message' | 'retryable'> & {
+  code: string;
+  retryAfterS?: number | undefined;
+  faults?: unknown;
+};
 
 function describe({ message, extensions }: GraphQLFormattedError, error: unknown): Description {
   if (error instanceof UpstreamError) return error;
   if (error instanceof GatewayError) {
-    const { code, faults } = error;
-    return { message, code, retryable: retryableCodes.has(code), faults };
+    const { code, faults, retryAfterS } = error;
+    return { message, code, retryable: retryableCodes.has(code), retryAfterS, faults };
   }
   const [, argument] = (error instanceof GraphQLError && argumentFault.exec(message)) || [];
   if (argument) {

@@ -80,11 +80,11 @@ export function createExecution(
 /** Sets the status and headers that an error asks for. */
 function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): void {
   const cause = unwrapResolverError(error);
-  if (cause instanceof UpstreamError && cause.code === 'RATE_LIMITED') {
+  const isOurs = cause instanceof UpstreamError || cause instanceof GatewayError;
+  if (isOurs && cause.retryAfterS !== undefined) {
     // The whole request may be sent again when the last of its fields may.
-    const seconds = Math.ceil((cause.retryAfterMs ?? 0) / 1000);
-    const others = Number(head.headers.get('retry-after') ?? 1);
-    head.headers.set('retry-after', String(Math.max(seconds, others)));
+    const others = Number(head.headers.get('retry-after') ?? 0);
+    head.headers.set('retry-after', String(Math.max(cause.retryAfterS, others)));
   }
   const http = cause instanceof GatewayError ? cause.http : undefined;
   // An error of compiled code may have no extensions.

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { createIterationLimit } from '../admission/gate.ts';
@@ -14,9 +15,11 @@ import {
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
+import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
 import { type BodyLimits, Exchange } from './transport/send-once.ts';
+import { statusError } from './transport/transport-error.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
 
@@ -44,6 +47,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, transport, memory, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, baseUrl));
   const reading = createIterationLimit();
+  const checkOrigin = createOriginCheck(log, observer);
   return <Name extends OperationName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
@@ -88,6 +92,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
         if (isWrite) await logSent(log, request, scope);
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
+        checkOrigin(request.operation, response.headers);
+        if (status > 299) throw statusError(status, response.headers);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
         const decode = () => decodeBody(request.operation, bytes);
@@ -105,6 +111,25 @@ export function createAttempt(dependencies: AttemptDependencies) {
         reservation.close();
       }
     });
+  };
+}
+
+/**
+ * Creates a function that checks whether the service has sent a response, and not a cache in front of it. A write whose response
+ * comes from a cache throws an UpstreamError, because that response says nothing about it. A read is only counted and, once,
+ * logged: its list may be old, or that of another caller.
+ */
+function createOriginCheck(log: Logger, observer: CallObserver) {
+  let isLogged = false;
+  return (operation: OperationName, headers: IncomingHttpHeaders): void => {
+    const header = cacheMark(headers);
+    if (header === undefined) return;
+    observer.cached(operation);
+    if (operations[operation].effect === 'write') {
+      throw invalidResponse(`a cache has responded, by the header ${header}`);
+    }
+    if (!isLogged) log.warn({ operation, header }, 'a cache responds in place of the service');
+    isLogged = true;
   };
 }
 

@@ -25,6 +25,8 @@ export function createCallObserver(metrics: Metrics) {
   const sentHelp = 'Reads that shared no equal call, neither in flight nor kept';
   const sent = metrics.counter('read_cache_misses_total', sentHelp, 'operation');
   const reads = { kept, joined: shared, sent };
+  const cachedHelp = 'Responses to calls that a cache has sent in place of the service';
+  const cached = metrics.counter('calls_cached_total', cachedHelp, 'operation');
   const transitionsHelp = 'How often the circuit breaker opened and closed';
   const transitions = metrics.counter(
     'circuit_transitions_total',
@@ -37,6 +39,7 @@ export function createCallObserver(metrics: Metrics) {
     circuitChanged: (to: 'open' | 'closed') => transitions.inc({ ...labels, to }),
     attempted: (operation: OperationName, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
+    cached: (operation: OperationName) => cached.inc({ operation }),
     retried: (operation: OperationName) => retries.inc({ operation }),
     read: (operation: OperationName, source: ReadSource) => reads[source].inc({ operation }),
   };

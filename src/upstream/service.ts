@@ -5,12 +5,10 @@ import { type CallPolicy, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
 import type { ReadName, UpstreamRequest } from './operations.ts';
 import { ReadCache } from './read-cache.ts';
-import type { ConnectionOptions } from './transport/connections.ts';
-import { createTransport } from './transport/got-client.ts';
+import { createTransport, type TransportOptions } from './transport/got-client.ts';
 
 /** The settings of the service. Durations are in milliseconds. */
-type ServiceSettings = Omit<ConnectionOptions, 'onEarlyClose'> & {
-  headers: Readonly<Record<string, string>>;
+type ServiceSettings = Omit<TransportOptions, 'onEarlyClose'> & {
   /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
   maxConcurrency: number;
@@ -29,13 +27,11 @@ type ServiceParts = {
 
 /** Connects the service: its connections, places for calls, circuit breaker, cache of reads, and metrics. */
 export function connectService(settings: ServiceSettings, parts: ServiceParts) {
-  const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = settings;
-  const { maxResponseBytes, maxConcurrency } = settings;
+  const { baseUrl, timeoutMs, maxResponseBytes, maxConcurrency } = settings;
   const { readCacheMs, metrics, ...others } = parts;
   const onEarlyClose = () =>
     parts.log.warn({ service: 'ledger' }, 'service closed a connection early');
-  const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, onEarlyClose };
-  const transport = createTransport({ ...connections, headers });
+  const transport = createTransport({ ...settings, onEarlyClose });
   const readCache = new ReadCache(readCacheMs, parts.memory);
   const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
   const observer = createCallObserver(metrics);

@@ -6,7 +6,7 @@ const failures = {
   UNAUTHENTICATED: { message: 'The service does not accept the token.', retryable: false },
   /** The service responded with 403, or the token lacks a claim that the policy requires. */
   FORBIDDEN: { message: 'The service does not permit this operation.', retryable: false },
-  /** The service responded with 400 or another registered 4xx. */
+  /** The service responded with 400, or with another 4xx that HTTP registers and that has no code of its own. */
   UPSTREAM_BAD_REQUEST: { message: 'The service rejected the request.', retryable: false },
   /** The service responded with 5xx, with 408, or with a 4xx that HTTP does not register. */
   UPSTREAM_FAILED: { message: 'The service failed.', retryable: true },
@@ -21,8 +21,11 @@ const failures = {
   },
   /** The policy stops the operation. Its message is that of the policy. */
   OPERATION_STOPPED: { message: 'The operation is stopped. Nothing was sent.', retryable: false },
-  /** The caller has sent as many writes in this minute as the policy allows. */
-  RATE_LIMITED: { message: 'Too many writes in this minute. Nothing was sent.', retryable: true },
+  /** The service responded with 429. Or the caller has sent as many writes in this minute as the policy allows, whose message it has. */
+  RATE_LIMITED: {
+    message: 'The service receives too many requests, and rejected this one.',
+    retryable: true,
+  },
   /** There is no memory for the response to a read. */
   OVERLOADED: { message: 'The gateway is processing too many large responses.', retryable: true },
   /** The response does not match docs/reference/service-api.md, was cut off, or is too large. */
@@ -73,7 +76,12 @@ export class UpstreamError extends Error {
 
   /** Whether the same call may succeed if it is repeated unchanged. */
   get retryable(): boolean {
-    return failures[this.code].retryable || this.transient || this.status === 429;
+    return failures[this.code].retryable || this.transient;
+  }
+
+  /** `retryAfterMs` in whole seconds, as it is shown to clients. */
+  get retryAfterS(): number | undefined {
+    return this.retryAfterMs === undefined ? undefined : Math.ceil(this.retryAfterMs / 1000);
   }
 }
 
@@ -115,7 +123,9 @@ export function toUpstreamError(
     const fault = hasClient ? 'deadline' : 'client disconnected';
     return new UpstreamError(code, { ...details, fault });
   }
-  if (known) return new UpstreamError(known.code, { ...known, ...details });
+  if (known) {
+    return new UpstreamError(known.code, { ...known, message: known.message, ...details });
+  }
   // This is a bug of the gateway. The name of the error is for the log.
   const fault = `unexpected ${cause instanceof Error ? cause.name : typeof cause}`;
   const code = sent === 'yes' ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
@@ -162,7 +172,12 @@ export class OutcomeUnknown {
 }
 
 /** The codes of errors after which the write certainly had no effect, although it was sent: the service refused it. */
-const refusals: UpstreamErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN', 'UPSTREAM_BAD_REQUEST'];
+const refusals: UpstreamErrorCode[] = [
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'UPSTREAM_BAD_REQUEST',
+];
 
 /** The outcome of a write that failed with this error, or null if the write certainly had no effect. */
 export function unknownOutcome(

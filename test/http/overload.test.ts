@@ -89,7 +89,7 @@ describe('where no more may wait', () => {
         'retry-after': '1',
         'x-request-id': requestId,
       });
-      const extensions = { code: 'OVERLOADED', requestId, retryable: true };
+      const extensions = { code: 'OVERLOADED', requestId, retryable: true, retryAfterS: 1 };
       const message = 'The gateway is overloaded.';
       expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
     }

@@ -61,7 +61,8 @@ test.each<Operation>([
   const ofBody = { 'content-type': 'application/json', 'content-length': bytes };
   const { 'content-type': type, 'content-length': length, 'transfer-encoding': coding } = headers;
   const sent = { 'content-type': type, 'content-length': length, 'transfer-encoding': coding };
-  expect(sent).toEqual(method === 'POST' ? ofBody : {});
+  const isRead = url.startsWith('/getGLCodes5');
+  expect(sent).toEqual(method === 'POST' ? ofBody : isRead ? {} : { 'content-length': '0' });
 });
 
 test('the path of the base URL is kept', async () => {
@@ -298,9 +299,9 @@ test('values of the largest allowed size are accepted, and larger texts are not'
 });
 
 test('the name of the option is encoded, and a null is not sent', async () => {
-  const { service, gateway } = await startStack(success, { UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
+  const { service, gateway } = await startStack(success, { UPSTREAM_CSV_OPTION_PARAM: '$[a]' });
   for (const option of [1, null]) await gateway.graphql(upload, { input: { ...file, option } });
-  const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
+  const paths = ['/updateWorkflowCSV?%24%5Ba%5D=1', '/updateWorkflowCSV'];
   expect(service.received.map(({ url }) => url)).toEqual(paths);
 });
 

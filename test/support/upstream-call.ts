@@ -88,12 +88,13 @@ export function startCalls(
     headers: {},
   });
   closeAfterTest(() => transport.close());
-  const counts = { attempted: 0, retried: 0, sent: 0, joined: 0, kept: 0 };
+  const counts = { attempted: 0, cached: 0, retried: 0, sent: 0, joined: 0, kept: 0 };
   const count = (name: keyof typeof counts) => () => {
     counts[name] += 1;
   };
   const observer: CallObserver = {
     attempted: count('attempted'),
+    cached: count('cached'),
     retried: count('retried'),
     read: (_, source) => count(source)(),
     circuitChanged() {},

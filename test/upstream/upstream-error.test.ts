@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { read, write } from '../../testkit/graphql-operation.ts';
+import { anyWrite, read, write } from '../../testkit/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack } from '../support/stack.ts';
@@ -24,7 +24,7 @@ const of = (statuses: number[], ...rest: [code: string, isRetryable: boolean, re
 /** Responses by which the service refuses an operation: a write gets the same error as a read. */
 const refusals: Case[] = [
   ...of([400, 404, 409, 451], 'UPSTREAM_BAD_REQUEST', false),
-  ...of([429], 'UPSTREAM_BAD_REQUEST', true),
+  ...of([429], 'RATE_LIMITED', true),
   ...of([401], 'UNAUTHENTICATED', false),
   ...of([403], 'FORBIDDEN', false),
 ];
@@ -83,6 +83,48 @@ test('the error of a read has its path, its code and the id of the request', asy
   expect([status, data]).toEqual([200, { result: null }]);
   const extensions = { code: failed, retryable: true, requestId: 'request-7' };
   expect(errors).toEqual([expect.objectContaining({ path: ['result'], extensions })]);
+});
+
+const limited = { code: 'RATE_LIMITED', retryable: true };
+const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
+const anHour = expect.closeTo(3600, -2);
+
+test.each([
+  [429, { 'retry-after': '120' }, limited, 120],
+  [429, { 'retry-after': inAnHour() }, limited, anHour],
+  [429, { 'retry-after': '9'.repeat(400) }, limited, 86_400],
+  [429, {}, limited, 1],
+  [503, { 'retry-after': '120' }, { code: failed, retryable: true }, 120],
+])('a %d with %j asks the client of a read for the same pause', async (...row) => {
+  const [status, headers, error, retryAfterS] = row;
+  const { gateway } = setReply(reply(status, '', { ...headers }));
+  const response = await gateway.graphql(read);
+  expect(response.errors?.[0]?.extensions).toMatchObject({ ...error, retryAfterS });
+  expect(Number(response.headers.get('retry-after'))).toEqual(retryAfterS);
+});
+
+test('a write that the service rejects with 429 did nothing, and asks its client for the same pause', async () => {
+  const pauses = ['30', '120', '60'];
+  const { gateway } = setReply((response) =>
+    response.writeHead(429, { 'retry-after': pauses.shift() }).end(),
+  );
+  const fields = ['a', 'b', 'c'].map((name) => `${name}: ${anyWrite()}`).join(' ');
+  const { status, errors, headers } = await gateway.graphql(`mutation { ${fields} }`);
+  const shown = errors?.map(({ message, extensions: { code, retryAfterS } }) => [
+    message,
+    code,
+    retryAfterS,
+  ]);
+  const message = 'The service receives too many requests, and rejected this one.';
+  expect(shown).toEqual([30, 120, 60].map((seconds) => [message, 'RATE_LIMITED', seconds]));
+  expect([status, headers.get('retry-after')]).toEqual([200, '120']);
+});
+
+test('a response without a pause has no Retry-After', async () => {
+  const { gateway } = setReply(reply(503));
+  const { headers, errors } = await gateway.graphql(read);
+  expect(headers.has('retry-after')).toBe(false);
+  expect(errors?.[0]?.extensions).not.toHaveProperty('retryAfterS');
 });
 
 test('an unknown outcome is a member with its code and the id of the request', async () => {

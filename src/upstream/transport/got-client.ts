@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
@@ -8,10 +9,18 @@ import type { Exchange, RawResponse } from './send-once.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
+export type TransportOptions = ConnectionOptions & {
+  /** Sent with every request. */
+  headers: Headers;
+  /** The name of a query parameter that makes each GET that changes state unique, so that no cache can respond to it. */
+  uniqueParam?: string | undefined;
+};
+
 export type Transport = ReturnType<typeof createTransport>;
 
-/** The HTTP client of the service: got for the request, undici for the connection. `headers` are sent with every request. */
-export function createTransport(options: ConnectionOptions & { headers: Headers }) {
+/** The HTTP client of the service: got for the request, undici for the connection. */
+export function createTransport(options: TransportOptions) {
+  const { uniqueParam } = options;
   let ownHeaders = options.headers;
   const connections = createConnections(options);
   const requests = perOperation((name) => {
@@ -20,7 +29,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
   });
 
   return {
-    /** Sends a request once, as an exchange, and resolves to its 2xx response. Rejects with an UpstreamError. */
+    /** Sends a request once, as an exchange, and resolves to its response. Rejects with an UpstreamError. */
     async send(
       { operation, search = '', body }: UpstreamRequest,
       scope: RequestScope,
@@ -28,6 +37,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
     ): Promise<RawResponse> {
       const request = requests[operation];
       const { method, effect } = operations[operation];
+      const isGetWrite = method === 'GET' && effect === 'write';
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...request.headers,
@@ -37,10 +47,12 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
         'x-request-id': scope.requestId,
         ...outgoingTraceHeaders(scope.trace),
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(method === 'GET' && effect === 'write' && emptyContent),
+        ...(isGetWrite && emptyContent),
       };
       const connection = await connections[effect](scope);
-      const path = request.path + search;
+      const unique =
+        isGetWrite && uniqueParam !== undefined ? uniqueSearch(uniqueParam, search) : '';
+      const path = request.path + search + unique;
       return exchange.send(connection, { ...request, path, headers, body: body ?? null });
     },
     /** Sends these headers with every further request. */
@@ -51,4 +63,9 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
     useTls: connections.useTls,
     close: connections.close,
   };
+}
+
+/** One more parameter for a query, with a value that no other request has. */
+function uniqueSearch(name: string, search: string): string {
+  return `${search === '' ? '?' : '&'}${encodeURIComponent(name)}=${randomUUID()}`;
 }

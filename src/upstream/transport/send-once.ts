@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent } from '../upstream-error.ts';
-import { connectionError, statusError, tooLarge } from './transport-error.ts';
+import { connectionError, tooLarge } from './transport-error.ts';
 
-/** A response as it was received. Its status is 2xx. */
+/** A response as it was received. If its status is not 2xx, a body that is long, late or incomplete is left out. */
 export type RawResponse = {
   statusCode: number;
   headers: IncomingHttpHeaders;
@@ -20,9 +20,9 @@ export type Connection = {
   release?(headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
 
-/** The most time and bytes for discarding the body of an error response. After that, the connection is closed. */
-const DISCARD_MS = 1000;
-const DISCARD_BYTES = 65_536;
+/** The most time and bytes for the body of a response whose status is not 2xx. After that, the connection is closed. */
+const ERROR_MS = 1000;
+const ERROR_BYTES = 65_536;
 /** How many bytes of a response are received without waiting for memory. A reset of the connection would lose unread bytes. */
 const AT_ONCE = 65_536;
 
@@ -66,13 +66,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0;
   #reserved = AT_ONCE;
   #ended = false;
-  #discardTimer: NodeJS.Timeout | undefined;
+  #errorTimer: NodeJS.Timeout | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
-  /** Sends the request and resolves to a 2xx response. Rejects with an UpstreamError. */
+  /** Sends the request and resolves to the response, whatever its status. Rejects with an UpstreamError. */
   send(connection: Connection, request: Dispatcher.DispatchOptions): Promise<RawResponse> {
     const { signal } = this.#limits;
     this.#connection = connection;
@@ -111,8 +111,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#statusCode = statusCode;
     this.#headers = headers;
     if (statusCode > 299) {
-      this.#discardTimer = setTimeout(this.#abort, DISCARD_MS);
-      this.#response.reject(statusError(statusCode, headers));
+      this.#errorTimer = setTimeout(this.#abort, ERROR_MS);
       return;
     }
     const bytes = Number(headers['content-length']);
@@ -126,8 +125,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { maxBytes, tryReserve } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);
-    if (this.#discardTimer) {
-      if (this.#bytes > DISCARD_BYTES || isTiny) this.#abort();
+    if (this.#errorTimer) {
+      if (this.#bytes > ERROR_BYTES || isTiny) this.#abort();
+      else this.#parts.push(chunk);
     } else if (this.#bytes > maxBytes) controller.abort(tooLarge(maxBytes));
     else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
     else if (!tryReserve(chunk.length + PART_BYTES)) controller.abort(noRoom());
@@ -140,14 +140,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const rawBody = Buffer.concat(this.#parts);
     this.#end(this.#headers);
-    this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
+    this.#resolve(this.#parts);
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
-    this.#response.reject(connectionError(error, this.sent));
+    // The status of an error is certain, even if its body is not.
+    if (this.#errorTimer) this.#resolve([]);
+    else this.#response.reject(connectionError(error, this.sent));
   }
 
   readonly #abort = (): void => {
@@ -189,11 +190,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
+  #resolve(parts: Buffer[]): void {
+    const [statusCode, headers, rawBody] = [this.#statusCode, this.#headers, Buffer.concat(parts)];
+    this.#response.resolve({ statusCode, headers, rawBody });
+  }
+
   /** Ends the transfer, once. */
   #end(headers: IncomingHttpHeaders | null): void {
     if (this.#ended) return;
     this.#ended = true;
-    clearTimeout(this.#discardTimer);
+    clearTimeout(this.#errorTimer);
     this.#connection?.release?.(headers, this.sent);
   }
 }
