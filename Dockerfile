@@ -7,6 +7,7 @@ ARG BUILD_BASE=${BASE}
 FROM ${BUILD_BASE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/at-most-once packages/at-most-once
 # The secret is optional: an .npmrc for a private registry.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --omit=dev --no-fund
 
@@ -25,6 +26,8 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json schema.graphql LICENSE ./
 COPY examples/operations examples/operations
 COPY src src
+# node_modules has a link to it.
+COPY packages/at-most-once packages/at-most-once
 # For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/reference/audit-record.md).
 COPY deploy/log-report.ts deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
@@ -38,6 +41,7 @@ ENTRYPOINT ["node", "src/main.ts"]
 FROM ${BUILD_BASE} AS web
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
+COPY packages/at-most-once packages/at-most-once
 COPY packages/client packages/client
 COPY examples/web examples/web
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \

@@ -5,12 +5,12 @@ const native = `${support}/native-module.js`;
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: `${support}/native-environment.js`,
-  roots: [`${root}/test`],
+  roots: [`${root}/test`, `${root}/packages/at-most-once/test`],
   testMatch: ['**/*.test.ts'],
   testSequencer: `${support}/longest-first.js`,
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    [`^${RegExp.escape(root)}/(dev|packages|src)/.*\\.ts$`]: native,
+    [`^${RegExp.escape(root)}/(dev|src|packages/[^/]+/src)/.*\\.ts$`]: native,
     '/node_modules/': native,
     '\\.ts$': [
       '@swc/jest',

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Claims } from '../src/idempotency/claims.ts';
-import { Completeness } from '../src/idempotency/completeness.ts';
-import { StoreUnavailable } from '../src/idempotency/store.ts';
-import { createStore } from '../src/idempotency/stores/create-store.ts';
+import { Claims } from '../packages/at-most-once/src/claims.ts';
+import { Completeness } from '../packages/at-most-once/src/completeness.ts';
+import { StoreUnavailable } from '../packages/at-most-once/src/store.ts';
+import { createStore } from '../packages/at-most-once/src/stores/create-store.ts';
 import { stop } from './children.ts';
 import { isRedisInstalled, prepareStore, redisMemory, type StoreName } from './stores.ts';
 

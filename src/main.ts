@@ -2,13 +2,13 @@ import './lib/node-version.ts'; // First: everything else needs this version.
 import module from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { StoreUnavailable } from '@ledger-gateway/at-most-once';
 import closeWithGrace from 'close-with-grace';
 import { textForOption } from './command-line.ts';
 import { readConfig } from './config/config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
 import { longestDelayMs } from './http/drain.ts';
-import { StoreUnavailable } from './idempotency/store.ts';
 import { createLog, LogOutput } from './telemetry/log.ts';
 
 /* Runs the process: reads the options and the environment, starts the gateway, and handles signals. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { type Claim, Claims } from '../packages/at-most-once/src/claims.ts';
+import { Completeness } from '../packages/at-most-once/src/completeness.ts';
+import { type IdempotencyStore, StoreUnavailable } from '../packages/at-most-once/src/store.ts';
 import { GatewayError } from '../src/errors/gateway-error.ts';
-import { type Claim, Claims } from '../src/idempotency/claims.ts';
-import { Completeness } from '../src/idempotency/completeness.ts';
-import { type IdempotencyStore, StoreUnavailable } from '../src/idempotency/store.ts';
 import { RETENTION_MS } from './store.ts';
 
 const MAX_WRITES_PER_KEY = 3;

@@ -1,5 +1,8 @@
-import type { Change } from '../src/idempotency/store.ts';
-import { SqliteStore, type SqliteStoreOptions } from '../src/idempotency/stores/sqlite-store.ts';
+import type { Change } from '../packages/at-most-once/src/store.ts';
+import {
+  SqliteStore,
+  type SqliteStoreOptions,
+} from '../packages/at-most-once/src/stores/sqlite-store.ts';
 import { closeAfterTest } from './cleanup.ts';
 
 export const RETENTION_MS = 3_600_000;

@@ -1,5 +1,5 @@
+import type { UnavailableReason } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { UnavailableReason } from './store.ts';
 
 export const keyReused = (
   message = 'The idempotency key was used for another request. This request was not sent.',

@@ -1,3 +1,10 @@
+import type { StoreWatch } from '@ledger-gateway/at-most-once';
+import {
+  type IdempotencyStore,
+  type StoreLog,
+  StoreUnavailable,
+  type Usage,
+} from '@ledger-gateway/at-most-once';
 import { SpanKind } from '@opentelemetry/api';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -6,8 +13,6 @@ import { fail, inSpan } from '../telemetry/tracing.ts';
 import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
-import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
-import type { StoreWatch } from './store-watch.ts';
 
 /** The results of writes with an idempotency key, as labels of a metric. */
 const idempotencyResults = [

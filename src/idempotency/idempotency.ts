@@ -1,13 +1,10 @@
+import { Claims, Completeness, createStore, createStoreWatch } from '@ledger-gateway/at-most-once';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { Claims } from './claims.ts';
-import { Completeness } from './completeness.ts';
 import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle } from './settle.ts';
-import { createStoreWatch } from './store-watch.ts';
-import { createStore } from './stores/create-store.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
   settings: Pick<IdempotencyParts, 'isRequired'> & {

@@ -1,3 +1,5 @@
+import type { Claim, Claims } from '@ledger-gateway/at-most-once';
+import { ReplyLost, StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { countDown } from '../lib/count-down.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
@@ -6,13 +8,11 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim, Claims } from './claims.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
 import { knownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
-import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** The parts that writes with a key and settling use. */
 export type IdempotencyParts = {

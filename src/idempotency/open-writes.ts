@@ -1,11 +1,10 @@
+import type { Claim, StoreLog } from '@ledger-gateway/at-most-once';
 import { FairShares } from '../admission/fair-shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { bytesOf } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
-import type { Claim } from './claims.ts';
 import type { Outcome } from './recorded-outcome.ts';
-import type { StoreLog } from './store.ts';
 
 /** A write of this process. It has no outcome while it is in flight. */
 export type OpenWrite = { claim: Claim; outcome?: Outcome };

@@ -1,7 +1,7 @@
+import type { Settlement } from '@ledger-gateway/at-most-once';
 import { poll } from '../lib/poll.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
-import type { Settlement } from './claims.ts';
 import { ARGUMENTS, carriesKey, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
 import { type Outcome, readOutcome } from './recorded-outcome.ts';

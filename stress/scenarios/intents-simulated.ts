@@ -35,7 +35,7 @@ export const intentsSimulated: Scenario = {
 async function simulate(from: number, count: number): Promise<string[]> {
   try {
     const args = ['--from', String(from), '--count', String(count)];
-    await run(process.execPath, ['test/simulation/main.ts', ...args]);
+    await run(process.execPath, ['packages/at-most-once/test/simulation/main.ts', ...args]);
     return [];
   } catch (error) {
     const { code, stdout } = Object(error);

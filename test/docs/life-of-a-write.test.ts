@@ -8,6 +8,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 /** The packages of the page are folders of the repository. */
 const packages: Record<string, string> = {
+  '@ledger-gateway/at-most-once': 'packages/at-most-once/src/index.ts',
   '@ledger-gateway/client': 'packages/client/src/index.ts',
   '@ledger-gateway/client/react': 'packages/client/src/react.ts',
 };
@@ -38,6 +39,7 @@ test.each(rows)('$path declares $name', ({ path, name }) => {
 
 /** What connects the parts: the packages of the browser, and the parts of the gateway. */
 const connections = [
+  'packages/at-most-once/src/index.ts',
   'packages/client/src/index.ts',
   'src/gateway.ts',
   'src/graphql/request-context.ts',

@@ -282,7 +282,9 @@ test('the pages name the fields that every line has, and the changelog those tha
 });
 
 const logged = new Set(
-  globSync(fileURLToPath(new URL('../src/**/*.ts', docs))).flatMap(messagesOf),
+  globSync(fileURLToPath(new URL('../{src,packages/at-most-once/src}/**/*.ts', docs))).flatMap(
+    messagesOf,
+  ),
 );
 
 test.each(['log-report', 'audit-report'])('the gateway logs each message that %s reads', (name) => {

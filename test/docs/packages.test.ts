@@ -20,10 +20,17 @@ const lock = z.object({
 });
 
 const manifests = find('package.json');
-const { workspaces } = manifest.parse(read('package.json'));
+const { workspaces, dependencies } = manifest.parse(read('package.json'));
+/** Packages that the gateway itself needs, so that npm installs their dependencies with its own (docs/decisions/0022). */
+const parts = Object.values(dependencies)
+  .filter((version) => version.startsWith('file:'))
+  .map((version) => version.replace('file:', ''));
 
-test('every package is a workspace, and all share one lockfile', () => {
-  const paths = ['package.json', ...workspaces.map((path) => `${path}/package.json`)];
+test('every package is a workspace, or a part of the gateway, and all share one lockfile', () => {
+  const paths = [
+    'package.json',
+    ...[...workspaces, ...parts].map((path) => `${path}/package.json`),
+  ];
   expect(manifests).toEqual(paths.sort());
   expect(find('package-lock.json')).toEqual(['package-lock.json']);
 });
@@ -38,5 +45,5 @@ test.each(manifests)('%s pins every version', (path) => {
 test('the lockfile names no registry', () => {
   const { packages } = lock.parse(read('package-lock.json'));
   const places = Object.values(packages).flatMap(({ resolved }) => resolved ?? []);
-  expect(places.sort()).toEqual([...workspaces].sort());
+  expect(places.sort()).toEqual([...workspaces, ...parts].sort());
 });

@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { byIteration, type Change, StoreUnavailable } from '../../src/idempotency/store.ts';
+import {
+  byIteration,
+  type Change,
+  StoreUnavailable,
+} from '../../packages/at-most-once/src/store.ts';
 import { write } from '../../testkit/graphql-operation.ts';
 import { json, reply } from '../../testkit/service.ts';
 import { beforeChange } from '../../testkit/store.ts';

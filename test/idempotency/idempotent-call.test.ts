@@ -1,17 +1,17 @@
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
-import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
-import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import { OpenWrites } from '../../src/idempotency/open-writes.ts';
-import { createSettle } from '../../src/idempotency/settle.ts';
 import {
   type Change,
   COMPLETENESS_KEY,
   ReplyLost,
   StoreUnavailable,
-} from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+} from '../../packages/at-most-once/src/store.ts';
+import { createStoreWatch } from '../../packages/at-most-once/src/store-watch.ts';
+import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
+import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
+import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
+import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { createSettle } from '../../src/idempotency/settle.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn } from '../../testkit/claims.ts';

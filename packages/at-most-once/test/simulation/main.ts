@@ -5,9 +5,9 @@ import { install } from './virtual-time.ts';
  * Runs schedules of gateways, a store and a client in virtual time, each of which follows from its seed. Exits with 1, and
  * prints how to run it again, when a promise is broken.
  *
- *   node test/simulation/main.ts --count 1000 --from 1
- *   node test/simulation/main.ts --seed 17      (prints what happens)
- *   node test/simulation/main.ts --fault <name>
+ *   node packages/at-most-once/test/simulation/main.ts --count 1000 --from 1
+ *   node packages/at-most-once/test/simulation/main.ts --seed 17      (prints what happens)
+ *   node packages/at-most-once/test/simulation/main.ts --fault <name>
  */
 const { values } = parseArgs({
   options: {
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 const { seed, fault } = values;
-const script = 'test/simulation/main.ts';
+const script = 'packages/at-most-once/test/simulation/main.ts';
 const write = (line: string) => void process.stdout.write(`${line}\n`);
 
 Error.stackTraceLimit = 0; // Most errors are expected, and a stack takes longer than the rest.

@@ -15,20 +15,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import {
-  SqliteStore,
-  type SqliteStoreOptions,
-} from '../../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn } from '../../../testkit/claims.ts';
-import { closeAfterTest } from '../../../testkit/cleanup.ts';
-import { eventually } from '../../../testkit/eventually.ts';
-import { speedUp } from '../../../testkit/fast-timeouts.ts';
-import { write } from '../../../testkit/graphql-operation.ts';
-import { startProcess } from '../../../testkit/process.ts';
-import { success } from '../../../testkit/service.ts';
-import { RETENTION_MS, SQLITE_LIMITS } from '../../../testkit/store.ts';
-import { temporaryFolder } from '../../../testkit/temporary-folder.ts';
-import { startStack } from '../../support/stack.ts';
+import { startStack } from '../../../../test/support/stack.ts';
+import { claimsOn } from '../../../../testkit/claims.ts';
+import { closeAfterTest } from '../../../../testkit/cleanup.ts';
+import { eventually } from '../../../../testkit/eventually.ts';
+import { speedUp } from '../../../../testkit/fast-timeouts.ts';
+import { write } from '../../../../testkit/graphql-operation.ts';
+import { startProcess } from '../../../../testkit/process.ts';
+import { success } from '../../../../testkit/service.ts';
+import { RETENTION_MS, SQLITE_LIMITS } from '../../../../testkit/store.ts';
+import { temporaryFolder } from '../../../../testkit/temporary-folder.ts';
+import { SqliteStore, type SqliteStoreOptions } from '../../src/stores/sqlite-store.ts';
 
 const QUARANTINE_MS = 60_000;
 const MIB = 2 ** 20;
@@ -58,7 +55,7 @@ function open(options: Partial<SqliteStoreOptions> = {}) {
 
 /** Starts a process that holds claims in the file, and waits until it has them. */
 async function startHolder() {
-  const script = new URL('../../support/hold-claims.ts', import.meta.url).pathname;
+  const script = new URL('../support/hold-claims.ts', import.meta.url).pathname;
   const holder = startProcess([script, path]);
   await holder.line(/ready/);
   const kill = () => {

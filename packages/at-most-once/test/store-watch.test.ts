@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { StoreUnavailable, type UnavailableReason } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+import { StoreUnavailable, type UnavailableReason } from '../src/store.ts';
+import { createStoreWatch } from '../src/store-watch.ts';
 
 type Failing = Partial<Record<'read' | 'change' | 'claim', UnavailableReason>>;
 

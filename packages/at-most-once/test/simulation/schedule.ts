@@ -1,5 +1,5 @@
-import type { RequestScope } from '../../src/request-scope.ts';
-import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
+import type { RequestScope } from '../../../../src/request-scope.ts';
+import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream-error.ts';
 import { type Client, ModelStore } from './model-store.ts';
 import { Observer, Violation } from './observer.ts';
 import { Random } from './random.ts';

@@ -1,4 +1,4 @@
-import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
+import { OutcomeUnknown } from '../../../../src/upstream/upstream-error.ts';
 
 /** A sentence of docs/reference/idempotency-keys.md that is not true. */
 export class Violation extends Error {}

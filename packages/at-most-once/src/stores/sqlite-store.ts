@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { FairShares } from '../../admission/fair-shares.ts';
-import { pause } from '../../lib/poll.ts';
+import { FairShares } from '../../../../src/admission/fair-shares.ts';
+import { pause } from '../../../../src/lib/poll.ts';
 import {
   byIteration,
   type Change,

@@ -1,17 +1,20 @@
-import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { Claims } from '../../src/idempotency/claims.ts';
-import { Completeness } from '../../src/idempotency/completeness.ts';
-import { storeUnavailable } from '../../src/idempotency/idempotency-error.ts';
-import { type IdempotencyParts, IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import { OpenWrites } from '../../src/idempotency/open-writes.ts';
-import { createSettle } from '../../src/idempotency/settle.ts';
-import { StoreUnavailable } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
-import { wallOffsetNow } from '../../src/lib/count-down.ts';
-import type { RequestScope } from '../../src/request-scope.ts';
-import type { Calls } from '../../src/upstream/call.ts';
-import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
-import { createReservation } from '../support/admission.ts';
+import { GatewayError } from '../../../../src/errors/gateway-error.ts';
+import { storeUnavailable } from '../../../../src/idempotency/idempotency-error.ts';
+import {
+  type IdempotencyParts,
+  IdempotentCalls,
+} from '../../../../src/idempotency/idempotent-call.ts';
+import { OpenWrites } from '../../../../src/idempotency/open-writes.ts';
+import { createSettle } from '../../../../src/idempotency/settle.ts';
+import { wallOffsetNow } from '../../../../src/lib/count-down.ts';
+import type { RequestScope } from '../../../../src/request-scope.ts';
+import type { Calls } from '../../../../src/upstream/call.ts';
+import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream-error.ts';
+import { createReservation } from '../../../../test/support/admission.ts';
+import { Claims } from '../../src/claims.ts';
+import { Completeness } from '../../src/completeness.ts';
+import { StoreUnavailable } from '../../src/store.ts';
+import { createStoreWatch } from '../../src/store-watch.ts';
 import type { Client, ModelStore } from './model-store.ts';
 import { Violation } from './observer.ts';
 import { time } from './virtual-time.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pause } from '../../lib/poll.ts';
-import { counterOptions } from '../counter-options.ts';
+import { counterOptions } from '../../../../src/idempotency/counter-options.ts';
+import { pause } from '../../../../src/lib/poll.ts';
 import {
   type Change,
   COMPLETENESS_KEY,

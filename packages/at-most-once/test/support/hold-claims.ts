@@ -1,5 +1,5 @@
-import { claimsOn } from '../../testkit/claims.ts';
-import { TestStore } from '../../testkit/store.ts';
+import { claimsOn } from '../../../../testkit/claims.ts';
+import { TestStore } from '../../../../testkit/store.ts';
 
 /** A process of its own that holds claims in the file of its first argument until it is killed. */
 const path = process.argv[2] ?? '';

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
-import { escapeJson } from '../../lib/json.ts';
-import { counterOptions } from '../counter-options.ts';
+import { counterOptions } from '../../../../src/idempotency/counter-options.ts';
+import { escapeJson } from '../../../../src/lib/json.ts';
 import {
   byIteration,
   type Change,

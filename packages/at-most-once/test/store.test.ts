@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test as jestTest } from '@jest/globals';
-import {
-  type Change,
-  COMPLETENESS_KEY,
-  type IdempotencyStore,
-  ReplyLost,
-} from '../../src/idempotency/store.ts';
-import { createStore } from '../../src/idempotency/stores/create-store.ts';
-import { PostgresStore } from '../../src/idempotency/stores/postgres-store.ts';
-import { RedisStore } from '../../src/idempotency/stores/redis-store.ts';
-import { claimsOn } from '../../testkit/claims.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { eventually } from '../../testkit/eventually.ts';
-import { isPostgresInstalled, startPostgres } from '../../testkit/postgres.ts';
-import { isRedisInstalled, startRedis } from '../../testkit/redis.ts';
-import { RETENTION_MS, TestStore } from '../../testkit/store.ts';
-import { temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { claimsOn } from '../../../testkit/claims.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { eventually } from '../../../testkit/eventually.ts';
+import { isPostgresInstalled, startPostgres } from '../../../testkit/postgres.ts';
+import { isRedisInstalled, startRedis } from '../../../testkit/redis.ts';
+import { RETENTION_MS, TestStore } from '../../../testkit/store.ts';
+import { temporaryFolder } from '../../../testkit/temporary-folder.ts';
+import { type Change, COMPLETENESS_KEY, type IdempotencyStore, ReplyLost } from '../src/store.ts';
+import { createStore } from '../src/stores/create-store.ts';
+import { PostgresStore } from '../src/stores/postgres-store.ts';
+import { RedisStore } from '../src/stores/redis-store.ts';
 
 /** Opens stores of one kind. */
 type Backend = {

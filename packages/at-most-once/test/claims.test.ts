@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { claimsOn } from '../../testkit/claims.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { RETENTION_MS, TestStore } from '../../testkit/store.ts';
+import { claimsOn } from '../../../testkit/claims.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { RETENTION_MS, TestStore } from '../../../testkit/store.ts';
 
 async function start() {
   const store = new TestStore();

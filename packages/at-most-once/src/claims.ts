@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Gate, rejectionWith } from '../admission/gate.ts';
-import type { WriteName } from '../upstream/operations.ts';
+import { Gate, rejectionWith } from '../../../src/admission/gate.ts';
+import { keyOverused, keyReused, keySettled } from '../../../src/idempotency/idempotency-error.ts';
+import type { Intent } from '../../../src/idempotency/idempotency-key.ts';
+import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
+import type { WriteName } from '../../../src/upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
-import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
-import type { Intent } from './idempotency-key.ts';
-import { isWriteName } from './recorded-outcome.ts';
 import { type Entry, type IdempotencyStore, parseText, StoreUnavailable } from './store.ts';
 
 /** A claim on an idempotency key for one root field. */

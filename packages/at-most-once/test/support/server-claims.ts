@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
-import type { IdempotencyStore } from '../../src/idempotency/store.ts';
-import { claimsOn } from '../../testkit/claims.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { eventually } from '../../testkit/eventually.ts';
+import { claimsOn } from '../../../../testkit/claims.ts';
+import { closeAfterTest } from '../../../../testkit/cleanup.ts';
+import { eventually } from '../../../../testkit/eventually.ts';
+import type { IdempotencyStore } from '../../src/store.ts';
 
 /** The claims of a gateway whose store connects to a server in the background. */
 export function claimsOnServer(store: IdempotencyStore, quarantineMs: number) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { startTcp } from '../../testkit/tcp-server.ts';
+import { startTcp } from '../../../../testkit/tcp-server.ts';
 
 /** The code of a request to cancel in the protocol of PostgreSQL. */
 const CANCEL = 80_877_102;

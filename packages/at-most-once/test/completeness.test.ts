@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { Completeness } from '../../src/idempotency/completeness.ts';
-import type { Change, Entry } from '../../src/idempotency/store.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { createLogRecorder } from '../../../testkit/log-recorder.ts';
+import { Completeness } from '../src/completeness.ts';
+import type { Change, Entry } from '../src/store.ts';
 
 const QUARANTINE_MS = 120_000;
 const now = 1_000_000;

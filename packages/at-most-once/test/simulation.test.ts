@@ -1,10 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { startProcess } from '../../testkit/process.ts';
-import { faults } from '../simulation/faults.ts';
+import { startProcess } from '../../../testkit/process.ts';
+import { faults } from './simulation/faults.ts';
 
 /** Runs schedules, and returns the output. */
 async function simulate(...args: string[]): Promise<string> {
-  const { exited, lines, errorText } = startProcess(['test/simulation/main.ts', ...args]);
+  const { exited, lines, errorText } = startProcess([
+    'packages/at-most-once/test/simulation/main.ts',
+    ...args,
+  ]);
   const { code } = await exited;
   return `${lines.join('\n')}${errorText()}, exit code ${code}`;
 }
@@ -20,6 +23,6 @@ test.each(cases)('that %s is found, and the seed finds it again', async (name, s
   const output = await simulate('--fault', name, '--seed', String(seed));
   expect(output).toContain(`\nSeed ${seed}: `);
   expect(output).toContain(
-    `\nRun it again: node test/simulation/main.ts --seed ${seed} --fault "${name}", exit code 1`,
+    `\nRun it again: node packages/at-most-once/test/simulation/main.ts --seed ${seed} --fault "${name}", exit code 1`,
   );
 });

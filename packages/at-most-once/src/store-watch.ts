@@ -1,4 +1,4 @@
-import { createLineLimit } from '../telemetry/line-limit.ts';
+import { createLineLimit } from '../../../src/telemetry/line-limit.ts';
 import { type StoreLog, StoreUnavailable } from './store.ts';
 
 /** Not failures of the store: limits of one caller, startup and shutdown, and a loss or a new store, which have their own lines. */

@@ -236,7 +236,7 @@ proctype Request(bool isFirst; byte myTurn) {
     :: !ALIVE
     :: else ->
        if
-       /* Assumed, as in 0021-claims.pml: no request with the age 0 is on its way from before a loss until after it. */
+       /* Assumed, as in claims.pml: no request with the age 0 is on its way from before a loss until after it. */
        :: isFirst && file[opened[g]].now.lostSinceFirst
        :: file[opened[g]].now.state == FREE && !file[opened[g]].now.settled &&
           !(isFirst && file[opened[g]].now.lostSinceFirst) ->

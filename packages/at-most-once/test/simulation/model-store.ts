@@ -7,7 +7,7 @@ import {
   ReplyLost,
   StoreUnavailable,
   type SwapResult,
-} from '../../src/idempotency/store.ts';
+} from '../../src/store.ts';
 import type { Random } from './random.ts';
 import { time } from './virtual-time.ts';
 

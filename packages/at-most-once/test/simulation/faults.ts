@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-const claims = 'src/idempotency/claims.ts';
-const completeness = 'src/idempotency/completeness.ts';
-const store = 'test/simulation/model-store.ts';
-const schedule = 'test/simulation/schedule.ts';
+const claims = 'packages/at-most-once/src/claims.ts';
+const completeness = 'packages/at-most-once/src/completeness.ts';
+const store = 'packages/at-most-once/test/simulation/model-store.ts';
+const schedule = 'packages/at-most-once/test/simulation/schedule.ts';
 
 type Fault = [file: string, from: string, to: string, seed: number];
 
@@ -96,7 +96,7 @@ export const faults: Record<string, Fault> = {
 /** Takes a rule out of the modules that are loaded from now on. */
 export function putBack(name: string): void {
   const [file = '', from = '', to = ''] = faults[name] ?? [];
-  const url = new URL(`../../${file}`, import.meta.url);
+  const url = new URL(`../../../../${file}`, import.meta.url);
   const text = readFileSync(url, 'utf8');
   if (text.split(from).length !== 2) throw new Error(`${file} does not have once: ${from}`);
   registerHooks({

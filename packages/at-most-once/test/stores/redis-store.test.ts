@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { RedisStore } from '../../../src/idempotency/stores/redis-store.ts';
-import { createPrivateCa } from '../../../testkit/certificate.ts';
-import { eventually } from '../../../testkit/eventually.ts';
-import { speedUp } from '../../../testkit/fast-timeouts.ts';
-import { freePort } from '../../../testkit/port.ts';
-import { isRedisInstalled, startRedis } from '../../../testkit/redis.ts';
-import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
+import { createPrivateCa } from '../../../../testkit/certificate.ts';
+import { eventually } from '../../../../testkit/eventually.ts';
+import { speedUp } from '../../../../testkit/fast-timeouts.ts';
+import { freePort } from '../../../../testkit/port.ts';
+import { isRedisInstalled, startRedis } from '../../../../testkit/redis.ts';
+import { RedisStore } from '../../src/stores/redis-store.ts';
+import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
 
 const MIB = 2 ** 20;
 /** Long enough that no test waits for its end. */

@@ -1,18 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ReplyLost } from '../../../src/idempotency/store.ts';
-import { PostgresStore } from '../../../src/idempotency/stores/postgres-store.ts';
-import { closeAfterTest } from '../../../testkit/cleanup.ts';
-import { eventually } from '../../../testkit/eventually.ts';
-import { isPgBouncerInstalled, startPgBouncer } from '../../../testkit/pgbouncer.ts';
-import { freePort } from '../../../testkit/port.ts';
+import { closeAfterTest } from '../../../../testkit/cleanup.ts';
+import { eventually } from '../../../../testkit/eventually.ts';
+import { isPgBouncerInstalled, startPgBouncer } from '../../../../testkit/pgbouncer.ts';
+import { freePort } from '../../../../testkit/port.ts';
 import {
   isPostgresInstalled,
   type PostgresServer,
   startPostgres,
-} from '../../../testkit/postgres.ts';
-import { startTcp } from '../../../testkit/tcp-server.ts';
-import { errorMessage, startPostgresProxy } from '../../support/postgres-proxy.ts';
-import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
+} from '../../../../testkit/postgres.ts';
+import { startTcp } from '../../../../testkit/tcp-server.ts';
+import { ReplyLost } from '../../src/store.ts';
+import { PostgresStore } from '../../src/stores/postgres-store.ts';
+import { errorMessage, startPostgresProxy } from '../support/postgres-proxy.ts';
+import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
 
 const aged = { ageMs: 60_000 };
 
