@@ -13,7 +13,10 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 /** The blocks of code in this language, on these pages. */
 export function blocksOf(language: string, pages = '**/*.md'): Sample[] {
-  const block = new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n\\1\`\`\`$`, 'gm');
+  const block = new RegExp(
+    `^( *)\`\`\`${language}(?: \\[[^\\]]+\\])?\\n([^]*?)\\n\\1\`\`\`$`,
+    'gm',
+  );
   return filesOf(pages).flatMap((page) => {
     const text = read(page);
     return [...text.matchAll(block)].map(({ index, 2: code = '' }) => {

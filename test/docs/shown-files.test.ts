@@ -9,7 +9,7 @@ const pages = '{docs/how-to,packages/client}/*.md';
 const languages = '(?:tsx?|js)';
 
 /** A block of code below the name of the file that it is from. */
-const named = /<!-- (\S+) -->\n( *)```\w+\n([\s\S]*?)\n\2```/g;
+const named = /<!-- (\S+) -->\n( *)```\w+(?: \[[^\]]+\])?\n([\s\S]*?)\n\2```/g;
 
 /** The blocks of code that name their files. The types of these files are checked, and most of them are run. */
 const blocks = [

@@ -7,7 +7,7 @@ const find = (pattern: string) => globSync(pattern, { cwd: root.pathname });
 
 /** The blocks of code that name the file they are from. */
 const blocks = ['README.md', ...find('docs/tutorial/*.md')].flatMap((page) =>
-  [...read(page).matchAll(/<!-- (\S+) -->\n```\w+\n([\s\S]*?)\n```/g)].map(
+  [...read(page).matchAll(/<!-- (\S+) -->\n```\w+(?: \[[^\]]+\])?\n([\s\S]*?)\n```/g)].map(
     ([, path = '', code = '']) => ({ page, path, code }),
   ),
 );

@@ -10,7 +10,7 @@ import Page from './page';
 import SvelteButton from './RestartButton.svelte';
 import VueButton from './RestartButton.vue';
 
-/* Every page of the tutorial builds the same button, so all of them pass the same tests. */
+/* The tutorial builds the same button in each framework, so all of them pass the same tests. */
 
 /** Shows a button, and returns what removes it. */
 type Show = () => Promise<() => unknown>;
