@@ -86,6 +86,7 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
       await server.close();
       await upstreamCalls.inFlight.idle();
       await idempotency.close();
+      await policy.close();
       await graphql.stop();
       authenticator.close();
       service.close();
@@ -108,7 +109,7 @@ async function connectUpstream(
   memory: Memory,
   { metrics, log }: Telemetry,
 ) {
-  const policy = new Policy(config.files.policy?.value, log);
+  const policy = new Policy(config.files.policy?.value, config.idempotency.store, log);
   const { readCacheMs } = config;
   const parts = { probe, readCacheMs, memory, policy, metrics, log };
   const service = connectService(config.service, parts);
@@ -122,7 +123,6 @@ async function connectUpstream(
     metrics,
     log,
   });
-  policy.countIn(idempotency.createWriteCounter);
   return { service, idempotency, policy };
 }
 

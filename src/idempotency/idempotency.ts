@@ -42,7 +42,6 @@ export async function createIdempotency(options: Options) {
   return {
     calls: new IdempotentCalls({ calls, claims, openWrites, metrics, isRequired, timeoutMs }),
     settle: createSettle({ claims, openWrites, metrics, timeoutMs }),
-    createWriteCounter: store.createWriteCounter?.bind(store),
     /** Updates the store with what it does not have yet, and closes it. */
     async close() {
       completeness.close();

@@ -4,8 +4,9 @@ import type { CallPolicy } from '../upstream/call.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { PolicyTable } from './policy-file.ts';
+import { sharedCounterIn } from './shared-count.ts';
 import { lackOf } from './token-claims.ts';
-import { type CreateCounter, WriteCount } from './write-count.ts';
+import { WriteCount } from './write-count.ts';
 
 /** Of all rejections. They are no calls of the service, so nothing was sent. */
 const fault = 'policy';
@@ -17,10 +18,14 @@ export class Policy implements CallPolicy {
   readonly #count: WriteCount;
   #rules: PolicyTable['rules'] | undefined;
 
-  /** Without a table, everything is allowed. */
-  constructor(table: PolicyTable | undefined, log: Pick<Logger, 'warn'>) {
+  /**
+   * Without a table, everything is allowed.
+   *
+   * @param store the store of keys, where all processes that share it count writes
+   */
+  constructor(table: PolicyTable | undefined, store: string, log: Pick<Logger, 'warn'>) {
     this.#rules = table?.rules;
-    this.#count = new WriteCount(log);
+    this.#count = new WriteCount(log, sharedCounterIn(store));
   }
 
   /** Uses another table for everything that is not sent yet. */
@@ -28,9 +33,8 @@ export class Policy implements CallPolicy {
     this.#rules = table.rules;
   }
 
-  /** Counts writes in a store from now on. */
-  countIn(create: CreateCounter | undefined): void {
-    this.#count.countIn(create);
+  close(): Promise<void> {
+    return this.#count.close();
   }
 
   /**

@@ -1,9 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-import { counterOptions } from '../idempotency/counter-options.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-
-export type CreateCounter = () => Promise<RateLimiterAbstract>;
+import { counterOptions, type SharedCounter, TIMEOUT_MS } from './shared-count.ts';
 
 /** The package takes memory and time to load, so only a policy with a limit loads it. */
 async function createOwn(): Promise<RateLimiterAbstract> {
@@ -12,30 +11,36 @@ async function createOwn(): Promise<RateLimiterAbstract> {
 }
 
 /**
- * Counts the writes of callers, in the store of idempotency keys if that is shared by processes. While that fails, this
- * process counts by itself: a write neither fails because of it, nor is it without a limit.
+ * Counts the writes of callers, for all processes if they share a server. While that fails, this process counts by itself: a
+ * write neither fails because of it, nor is it without a limit.
  */
 export class WriteCount {
-  #own: Promise<RateLimiterAbstract> | undefined;
   readonly #log: Pick<Logger, 'warn'>;
   readonly #mayLog = createLineLimit(1, 60_000);
-  #createShared: CreateCounter | undefined;
-  #shared: Promise<RateLimiterAbstract> | undefined;
+  readonly #connect: (() => Promise<SharedCounter>) | undefined;
+  #own: Promise<RateLimiterAbstract> | undefined;
+  #shared: Promise<SharedCounter> | undefined;
 
-  constructor(log: Pick<Logger, 'warn'>) {
+  /** @param connect connects to the server that processes share. It is called at the first count. */
+  constructor(log: Pick<Logger, 'warn'>, connect?: () => Promise<SharedCounter>) {
     this.#log = log;
-  }
-
-  /** Counts in a store from now on. */
-  countIn(create: CreateCounter | undefined): void {
-    this.#createShared = create;
+    this.#connect = connect;
   }
 
   /** Counts a write. Resolves to the writes since the minute of the key began, and when that ends, in milliseconds. */
   async count(key: string): Promise<{ writes: number; endsInMs: number }> {
-    const create = this.#createShared;
-    const counted = await (create ? this.#countShared(key, create) : this.#countOwn(key));
+    const counted = await (this.#connect
+      ? this.#countShared(key, this.#connect)
+      : this.#countOwn(key));
     return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#shared?.then(
+      (counter) => counter.close(),
+      () => {},
+    );
+    await Promise.race([closed, late()]); // A server that hangs does not delay the end.
   }
 
   async #countOwn(key: string): Promise<RateLimiterRes> {
@@ -43,16 +48,23 @@ export class WriteCount {
     return (await this.#own).consume(key);
   }
 
-  async #countShared(key: string, create: CreateCounter): Promise<RateLimiterRes> {
+  async #countShared(key: string, connect: () => Promise<SharedCounter>): Promise<RateLimiterRes> {
     try {
-      this.#shared ??= create();
-      return await (await this.#shared).consume(key);
+      this.#shared ??= connect();
+      const counting = this.#shared.then(({ limiter }) => limiter.consume(key));
+      const counted = await Promise.race([counting, late()]);
+      if (counted === null) throw new Error('timeout');
+      return counted;
     } catch (error) {
-      const { reason, message: fault }: { reason?: unknown; message?: unknown } = Object(error);
-      const message =
+      const { code, message }: { code?: unknown; message?: unknown } = Object(error);
+      const line =
         'cannot count writes in the store of idempotency keys: this process counts by itself';
-      if (this.#mayLog()) this.#log.warn({ reason, fault }, message);
+      // The message of an error of the network may hold the address.
+      if (this.#mayLog()) this.#log.warn({ fault: code ?? message }, line);
       return this.#countOwn(key);
     }
   }
 }
+
+/** Resolves when a use of the server is late. */
+const late = () => sleep(TIMEOUT_MS, null, { ref: false });

@@ -29,7 +29,7 @@ const allowed: Record<string, string> = {
   config:
     'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/declarations.ts upstream/transport/ jose',
   policy:
-    'idempotency/counter-options.ts operation-names.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
+    'operation-names.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
 };
 
 /** Packages that a folder may import only if its list names them. */

@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { z } from 'zod';
 
 /** An entry of a store, under a key. The documentation calls it the record of the key. */
@@ -90,8 +89,6 @@ export type IdempotencyStore = {
   isContinuation?(writtenOn: string, reading: Reading): boolean;
   /** Since when no other process has changed the store, in the store's time. Undefined if other processes may. */
   readonly exclusiveSince?: number;
-  /** Creates what counts the writes of a policy, if processes share the store (policy/write-count.ts). */
-  createWriteCounter?(): Promise<RateLimiterAbstract>;
   /** Undefined while the store cannot be used. */
   readonly usage: Usage | undefined;
   close(): Promise<void>;

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
-import { counterOptions } from '../../../../src/idempotency/counter-options.ts';
 import { escapeJson } from '../../../../src/lib/json.ts';
 import {
   byIteration,
@@ -26,7 +25,7 @@ const SWEEP_ROWS = 1000;
 /** What a row and its index entries take besides the text. */
 const ROW_BYTES = 300;
 
-/** Creates the tables. If the role may not do this, the log asks an administrator to execute it. */
+/** Creates the table. If the role may not do this, the log asks an administrator to execute it. */
 const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   key text PRIMARY KEY,
   version text NOT NULL,
@@ -34,12 +33,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   text text NOT NULL,
   expires_at timestamptz NOT NULL
 );
-CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);
-CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
-  key text PRIMARY KEY,
-  points integer NOT NULL,
-  expire bigint
-);`;
+CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);`;
 
 /**
  * The timeline of the server, which is new after each promotion of a standby, and the standbys for which commits wait,
@@ -251,20 +245,6 @@ export class PostgresStore implements IdempotencyStore {
     );
   }
 
-  /** The statements of the counter have no names, because a pooler may not keep prepared statements. */
-  async createWriteCounter() {
-    const { RateLimiterPostgres } = await import('rate-limiter-flexible');
-    const query = ({ text, values }: { text: string; values: unknown[] }) =>
-      this.#execute(text, values);
-    return new RateLimiterPostgres({
-      ...counterOptions,
-      tableName: 'ledger_gateway_write_count',
-      tableCreated: true,
-      storeType: 'pool',
-      storeClient: { query },
-    });
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer);
     // A statement that hangs does not delay the end.
@@ -349,7 +329,7 @@ function positionOf(lsn: string): number {
   return high * 2 ** 32 + low;
 }
 
-/** Executes a statement, and creates the tables if one is missing. */
+/** Executes a statement, and creates the table if it is missing. */
 async function execute(client: pg.PoolClient, statement: string, values: unknown[]) {
   const query = () => client.query(statement, values);
   return query().catch(async (error: unknown) => {

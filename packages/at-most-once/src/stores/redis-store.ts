@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { counterOptions } from '../../../../src/idempotency/counter-options.ts';
 import { pause } from '../../../../src/lib/poll.ts';
 import {
   type Change,
@@ -80,20 +79,6 @@ const swapScript = `
   end
   return 'swapped'`;
 
-/**
- * Counts writes with the commands of the other scripts, which are all that its user may have. Returns the count, and when it
- * ends, in milliseconds. KEYS: the count. ARGV: what to add, and how long a count lasts, in seconds.
- */
-const countScript = `
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local writes = redis.call('HINCRBY', KEYS[1], 'writes', ARGV[1])
-  if writes == tonumber(ARGV[1]) then
-    redis.call('HSET', KEYS[1], 'end', now + ARGV[2] * 1000)
-    redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000)
-  end
-  return { writes, redis.call('HMGET', KEYS[1], 'end')[1] - now }`;
-
 const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
@@ -153,20 +138,6 @@ export class RedisStore implements IdempotencyStore {
     });
     if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
     return reply;
-  }
-
-  /** Each count is one script, on the connection of the store. */
-  async createWriteCounter() {
-    const { RateLimiterRedis } = await import('rate-limiter-flexible');
-    const count = (script: string, given: { keys: string[]; arguments: string[] }) =>
-      this.#connection.session.command(['EVAL', script, '1', ...given.keys, ...given.arguments]);
-    return new RateLimiterRedis({
-      ...counterOptions,
-      keyPrefix: `${PREFIX}writes`,
-      customIncrTtlLuaScript: countScript,
-      useRedisPackage: true,
-      storeClient: { eval: count },
-    });
   }
 
   async close(): Promise<void> {
