@@ -20,7 +20,11 @@ export const isWriteName = (name: string): name is WriteName =>
 
 /** The JSON of an outcome, as a store keeps it. */
 const recordedOutcome = z.union([
-  z.object({ code: z.enum(recordableCodes), requestId: z.string() }),
+  z.object({
+    code: z.enum(recordableCodes),
+    requestId: z.string(),
+    reason: z.string().optional(),
+  }),
   z.object({ operation: z.string().refine(isWriteName), response: z.unknown() }),
 ]);
 
@@ -34,7 +38,7 @@ export function readOutcome(
 ): Outcome | null {
   const { data } = recordedOutcome.safeParse(reserveOrShorten(outcome, reservation));
   if (data === undefined) return null;
-  if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
+  if ('code' in data) return new OutcomeUnknown(data.code, data.requestId, data.reason);
   const { operation, response } = data;
   return operations[operation].isRecorded(response) ? knownOutcome(operation, response) : null;
 }

@@ -18,7 +18,7 @@ import {
 import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
-import { type BodyLimits, Exchange } from './transport/send-once.ts';
+import { Exchange, type ExchangeLimits } from './transport/send-once.ts';
 import { statusError } from './transport/transport-error.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
@@ -63,9 +63,10 @@ export function createAttempt(dependencies: AttemptDependencies) {
       const reservation = memory.open(scope.caller.admissionKey);
       // A response of ordinary length to a write is received even without memory, because its outcome must reach the client.
       let received = 0;
-      const limits: BodyLimits = {
+      const limits: ExchangeLimits = {
         signal,
         maxBytes: dependencies.maxResponseBytes,
+        cutsTexts: isWrite,
         tryReserve(bytes) {
           received += bytes;
           return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);

@@ -5,7 +5,6 @@ import {
   recordedStatus,
   type ServiceResponse,
   serviceStatus,
-  shortenIfLarge,
   statusResponse,
 } from './responses.ts';
 import {
@@ -122,10 +121,10 @@ export type WorkflowCsvResult = Static<typeof recordedUpload>;
  */
 const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   wire: [unresolved, serviceStatus],
-  decode(body, bytes) {
+  decode(body) {
     const { unresolved = null } = readUnresolved(body);
     const isStatus = !Object.hasOwn(Object(body), 'unresolved') || 'status' in Object(body);
-    return shortenIfLarge({ unresolved, record: isStatus ? readStatus(body) : null }, bytes);
+    return { unresolved, record: isStatus ? readStatus(body) : null };
   },
   isRecorded: guardOf(recordedUpload),
 };

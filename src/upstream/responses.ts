@@ -1,5 +1,4 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { shortForm } from '../lib/short-text.ts';
 import {
   exactInteger,
   guardOf,
@@ -51,16 +50,10 @@ function statusOf(checked: Static<typeof serviceStatus>): ServiceStatus {
   return { invoiceId: invoice_id, message, status: isInt32(status) ? status : null };
 }
 
-/** Shortens a response to a write of more than 1 MiB, because its outcome must reach the client. */
-export function shortenIfLarge<Result>(result: Result, bytes: number): Result {
-  // Shorter texts do not change its type.
-  return bytes <= 1_048_576 ? result : (shortForm(result) as Result);
-}
-
 /** A status record. */
 export const statusResponse: ServiceResponse<ServiceStatus> = {
   wire: [serviceStatus],
-  decode: (body, bytes) => shortenIfLarge(readStatus(body), bytes),
+  decode: readStatus,
   isRecorded: guardOf(recordedStatus),
 };
 

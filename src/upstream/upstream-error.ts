@@ -45,7 +45,10 @@ export type Sent = 'no' | 'maybe' | 'yes';
 
 /** The details of an error. Without `sent`, the error is one outside of an exchange, and `sent` is `no`. */
 type Details = Pick<UpstreamError, 'fault'> &
-  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs' | 'message'>>;
+  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>> & {
+    /** The message for clients. By default, it is that of the code. */
+    message?: string | undefined;
+  };
 
 /**
  * A failed call to the service. It contains only what may be logged, and nothing of the request or the response. The error of
@@ -97,9 +100,9 @@ export function noRoom(fault = 'no memory for the response'): UpstreamError {
   return new UpstreamError('OVERLOADED', { fault });
 }
 
-/** The error for a response that arrived and cannot be used. */
-export function invalidResponse(fault: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault });
+/** The error for a response that arrived and cannot be used. `message` says more to the client. */
+export function invalidResponse(fault: string, message?: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault, message });
 }
 
 /**
@@ -152,10 +155,13 @@ export class OutcomeUnknown {
   readonly code: OutcomeUnknownCode;
   /** The id of the request in the gateway's log. For a replay, it is that of the first request. */
   readonly requestId: string;
+  /** Why the outcome is unknown, as a sentence for clients. Undefined if the code says it. */
+  readonly reason: string | undefined;
 
-  constructor(code: OutcomeUnknownCode, requestId: string) {
+  constructor(code: OutcomeUnknownCode, requestId: string, reason?: string) {
     this.code = code;
     this.requestId = requestId;
+    this.reason = reason;
   }
 
   /** The message for clients. */
@@ -166,7 +172,7 @@ export class OutcomeUnknown {
     const reason =
       this.code === 'ORPHANED'
         ? 'The first request with this idempotency key did not record its outcome.'
-        : failures[this.code].message;
+        : (this.reason ?? failures[this.code].message);
     return `${reason} The operation may or may not have taken effect. It was not repeated.`;
   }
 }
@@ -181,11 +187,11 @@ const refusals: UpstreamErrorCode[] = [
 
 /** The outcome of a write that failed with this error, or null if the write certainly had no effect. */
 export function unknownOutcome(
-  { code, sent }: UpstreamError,
+  { code, sent, message }: UpstreamError,
   requestId: string,
 ): OutcomeUnknown | null {
   if (sent === 'no' || refusals.includes(code)) return null;
   const known = recordableCodes.find((recordable) => recordable === code);
   // Otherwise there was no memory for a long response.
-  return new OutcomeUnknown(known ?? 'UPSTREAM_INVALID_RESPONSE', requestId);
+  return new OutcomeUnknown(known ?? 'UPSTREAM_INVALID_RESPONSE', requestId, message);
 }

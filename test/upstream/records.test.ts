@@ -229,17 +229,6 @@ test('writes identifiers of any size as integers, and everything else as JSON', 
   );
 });
 
-const large = 'x'.repeat(1_048_577);
-
-test('a text of more than 1 MiB is passed on in a short form', () => {
-  const { length } = large;
-  const { message } = decodeServiceStatus({ message: large, status: 0 }, length);
-  const { unresolved } = decodeWorkflowCsvResult({ unresolved: large }, length);
-  expect([message, unresolved]).toEqual(Array(2).fill(`${'x'.repeat(10_000)}…`));
-  const whole = large.slice(1);
-  expect(decodeServiceStatus({ message: whole, status: 0 }, length - 1).message).toBe(whole);
-});
-
 test('what does not match its declaration is not sent', () => {
   const { toSearch } = operations.getGLCodes5;
   const parameters = { target: 5, project: 'north', includeHide: false };

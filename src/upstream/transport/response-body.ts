@@ -1,9 +1,10 @@
 import { addAbortSignal, type Duplex } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { printable } from '../../lib/short-text.ts';
-import { invalidResponse, noRoom, UpstreamError } from '../upstream-error.ts';
-import type { BodyLimits, RawResponse } from './send-once.ts';
-import { faultOf, tooLarge } from './transport-error.ts';
+import { invalidResponse, UpstreamError } from '../upstream-error.ts';
+import { BodyParts } from './body-parts.ts';
+import type { ExchangeLimits, RawResponse } from './send-once.ts';
+import { faultOf } from './transport-error.ts';
 
 /** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
 const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
@@ -52,7 +53,7 @@ function isWrapped([first = 0]: Uint8Array): boolean {
 /** The decompressed body of a response, or a promise of it if it may be large. Throws an UpstreamError. */
 export function responseBody(
   { headers, rawBody }: Pick<RawResponse, 'headers' | 'rawBody'>,
-  limits: BodyLimits,
+  limits: ExchangeLimits,
 ): Uint8Array | Promise<Uint8Array> {
   // Two such headers are an array.
   const name = String(headers['content-encoding'] ?? '').trim();
@@ -81,21 +82,16 @@ function decompressSmall(
 async function decompress(
   { create, memory }: Coding,
   rawBody: Uint8Array,
-  { signal, maxBytes, tryReserve }: BodyLimits,
+  { signal, ...limits }: ExchangeLimits,
 ): Promise<Uint8Array> {
   const decompressor = addAbortSignal(signal, create());
   decompressor.end(rawBody);
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
+  const tryReserve = (bytes: number) => limits.tryReserve(bytes * memory);
+  const body = new BodyParts({ ...limits, tryReserve });
   try {
-    for await (const part of decompressor as AsyncIterable<Uint8Array>) {
-      bytes += part.length;
-      if (bytes > maxBytes) throw tooLarge(maxBytes);
-      if (!tryReserve(part.length * memory)) throw noRoom();
-      parts.push(part);
-    }
+    for await (const part of decompressor as AsyncIterable<Uint8Array>) body.add(part);
   } catch (error) {
     throw error instanceof UpstreamError ? error : invalidResponse(faultOf(error));
   }
-  return Buffer.concat(parts, bytes);
+  return body.join();
 }

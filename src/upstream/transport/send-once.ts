@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
-import { invalidResponse, noRoom, type Sent } from '../upstream-error.ts';
-import { connectionError, tooLarge } from './transport-error.ts';
+import { TinyParts } from '../../lib/tiny-parts.ts';
+import { invalidResponse, type Sent } from '../upstream-error.ts';
+import { type BodyLimits, BodyParts } from './body-parts.ts';
+import { connectionError, tooLong } from './transport-error.ts';
 
 /** A response as it was received. If its status is not 2xx, a body that is long, late or incomplete is left out. */
 export type RawResponse = {
@@ -22,21 +23,17 @@ export type Connection = {
 
 /** The most time and bytes for the body of a response whose status is not 2xx. After that, the connection is closed. */
 const ERROR_MS = 1000;
-const ERROR_BYTES = 65_536;
+const errorLimits: BodyLimits = { maxBytes: 65_536, tryReserve: () => true };
 /** How many bytes of a response are received without waiting for memory. A reset of the connection would lose unread bytes. */
 const AT_ONCE = 65_536;
 
-/** Limits of the body of a response while it arrives and while it is decompressed. */
-export type BodyLimits = {
+/** Limits of an exchange. */
+export type ExchangeLimits = BodyLimits & {
   /** Ends the exchange. */
   signal: AbortSignal;
-  /** The longest body. */
-  maxBytes: number;
-  /** Reserves memory for more bytes of the response. Returns false if there is none. */
-  tryReserve(bytes: number): boolean;
 };
 
-type Limits = BodyLimits & {
+type Limits = ExchangeLimits & {
   /** Called right before the request is sent. Throws an UpstreamError if it may not be sent any more. */
   mayStart?: (() => void) | undefined;
   /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
@@ -61,7 +58,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
-  readonly #parts: Buffer[] = [];
+  #body = new BodyParts(errorLimits);
   readonly #tiny = new TinyParts();
   #bytes = 0;
   #reserved = AT_ONCE;
@@ -114,41 +111,41 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#errorTimer = setTimeout(this.#abort, ERROR_MS);
       return;
     }
+    // What is compressed can be cut only when it is decompressed.
+    const cutsTexts = this.#limits.cutsTexts === true && !('content-encoding' in headers);
+    this.#body = new BodyParts({ ...this.#limits, cutsTexts });
     const bytes = Number(headers['content-length']);
-    const { maxBytes } = this.#limits;
-    if (bytes > maxBytes) controller.abort(tooLarge(maxBytes));
+    if (bytes > this.#body.maxBytes) controller.abort(tooLong(this.#limits.maxBytes));
     else if (bytes > AT_ONCE) void this.#pauseUntil(this.#reserve(bytes), controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (chunk.length === 0) return; // undici calls this after each `resume`, even if nothing has arrived.
-    const { maxBytes, tryReserve } = this.#limits;
     this.#bytes += chunk.length;
-    const isTiny = this.#tiny.isTooMany(chunk.length);
-    if (this.#errorTimer) {
-      if (this.#bytes > ERROR_BYTES || isTiny) this.#abort();
-      else this.#parts.push(chunk);
-    } else if (this.#bytes > maxBytes) controller.abort(tooLarge(maxBytes));
-    else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
-    else if (!tryReserve(chunk.length + PART_BYTES)) controller.abort(noRoom());
-    else {
-      this.#parts.push(chunk);
-      // The last part is not delayed: if the service closed the connection meanwhile, undici would lose the response.
-      const isLast = this.#bytes === Number(this.#headers['content-length']);
-      if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(), controller);
+    try {
+      if (this.#tiny.isTooMany(chunk.length)) throw invalidResponse('in tiny parts');
+      this.#body.add(chunk);
+    } catch (error) {
+      controller.abort(error instanceof Error ? error : new Error('unexpected'));
+      return;
     }
+    // The last part is not delayed: if the service closed the connection meanwhile, undici would lose the response.
+    const isLast = this.#bytes === Number(this.#headers['content-length']);
+    if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(), controller);
   }
 
   onResponseEnd(): void {
     this.#end(this.#headers);
-    this.#resolve(this.#parts);
+    this.#resolve();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
     // The status of an error is certain, even if its body is not.
-    if (this.#errorTimer) this.#resolve([]);
-    else this.#response.reject(connectionError(error, this.sent));
+    if (this.#errorTimer) {
+      this.#body = new BodyParts(errorLimits);
+      this.#resolve();
+    } else this.#response.reject(connectionError(error, this.sent));
   }
 
   readonly #abort = (): void => {
@@ -190,8 +187,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  #resolve(parts: Buffer[]): void {
-    const [statusCode, headers, rawBody] = [this.#statusCode, this.#headers, Buffer.concat(parts)];
+  #resolve(): void {
+    const [statusCode, headers, rawBody] = [this.#statusCode, this.#headers, this.#body.join()];
     this.#response.resolve({ statusCode, headers, rawBody });
   }
 

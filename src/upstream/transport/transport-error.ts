@@ -19,8 +19,10 @@ export function faultOf(error: unknown): string {
   return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
 }
 
-export function tooLarge(maxBytes: number): UpstreamError {
-  return invalidResponse(`larger than ${maxBytes} bytes`);
+/** The error for a response that is longer than UPSTREAM_MAX_RESPONSE_BYTES. Its client learns what to do about it. */
+export function tooLong(maxBytes: number): UpstreamError {
+  const message = `The response of the service is longer than ${maxBytes} bytes, the limit of this gateway (UPSTREAM_MAX_RESPONSE_BYTES).`;
+  return invalidResponse(`larger than ${maxBytes} bytes`, message);
 }
 
 /** The error for a status that is not 2xx (docs/reference/service-api.md, section 7). */
