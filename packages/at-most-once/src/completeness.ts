@@ -18,7 +18,7 @@ import type { StoreWatch } from './store-watch.ts';
  * exists when the change is made.
  *
  * There are assumptions about clocks, too. A client does not send an age that is too small
- * (docs/explanation/keys-and-ages.md). The clock of the store is not set forward: entries would then expire too early, and
+ * (docs/explanation/at-most-once.md). The clock of the store is not set forward: entries would then expire too early, and
  * intents from before a loss would seem to be later than the loss. It is not set back by about the retention or more while a
  * change is on its way (docs/explanation/stores.md).
  */

@@ -6,7 +6,7 @@ import { Random } from './random.ts';
 import { type Answer, type KeyedRequest, SimulatedGateway } from './simulated-gateway.ts';
 import { time } from './virtual-time.ts';
 
-/** A request is on its way, or waits in a gateway, for at most so long: docs/explanation/keys-and-ages.md. */
+/** A request is on its way, or waits in a gateway, for at most so long: docs/explanation/at-most-once.md. */
 const TRANSIT_MS = 30_000;
 /** After so long without a fault, each lease has ended, and each loss is noted. */
 const CALM_MS = 60_000;
