@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Counted } from './call-counter.ts';
 import { reply, send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
+import { type Credentials, type Peer, startPeer, startService, stopPeer } from './peers.ts';
 import { markdown, median } from './table.ts';
-import { codesOf, type Protocol, requestOf, type Workload, workloadNamed } from './workloads.ts';
+import { codesOf, requestOf, workloadNamed } from './workloads.ts';
 
 const WARM_REQUESTS = 300;
 /** How often a request is counted. What is not part of each, such as a timer, is not in the median. */
@@ -15,16 +15,10 @@ const TIMES = 15;
 /** What follows a response belongs to it. In milliseconds. */
 const SETTLED_MS = 50;
 
-type Counting = { title: string; protocol: Protocol; workload: Workload };
-
-const countings: readonly Counting[] = [
-  {
-    title: 'write with a new key',
-    protocol: 'keyed',
-    workload: workloadNamed('workflow-action'),
-  },
-  { title: 'read of one code', protocol: 'graphql', workload: codesOf(1) },
-  { title: 'read of 20 codes', protocol: 'graphql', workload: codesOf(20) },
+const countings = [
+  { title: 'write with a new key', workload: workloadNamed('workflow-action-keyed') },
+  { title: 'read of one code', workload: codesOf(1) },
+  { title: 'read of 20 codes', workload: codesOf(20) },
 ];
 
 /** A function of the gateway, and how often one request enters it. */
@@ -38,23 +32,23 @@ export type CallsResult = {
 /** Counts what one request calls, in each peer. */
 export async function countCalls(
   peers: readonly Peer[],
-  gateway: URL,
   credentials: Credentials,
 ): Promise<CallsResult[]> {
   const results: CallsResult[] = countings.map(({ title }) => ({ title, peers: [] }));
   const service = await startService();
   for (const peer of peers) {
     const counter = fileURLToPath(new URL('call-counter.ts', import.meta.url));
-    const nodeArgs = ['--import', counter];
-    const { child, origin } = await startPeer(peer, gateway, service, credentials, nodeArgs);
+    const options = { nodeArgs: ['--import', counter], ipc: true };
+    const running = await startPeer(peer, service, credentials, options);
+    const { child, origin } = running;
     const agent = new http.Agent({ keepAlive: true });
     const message = async <Answer>(): Promise<Answer> => {
       child.process.send('next');
       return reply<Answer>(child);
     };
-    for (const [index, { workload, protocol }] of countings.entries()) {
+    for (const [index, { workload }] of countings.entries()) {
       const sendNth = async (n: number) => {
-        const request = requestOf(workload, protocol, credentials.token, n);
+        const request = requestOf(workload, credentials.token, n);
         const { status, text } = await send(origin, request, agent);
         if (status !== 200) throw new Error(text);
       };
@@ -66,13 +60,13 @@ export async function countCalls(
         await sleep(SETTLED_MS);
         counted.push(await message<Counted>());
       }
-      const root = new URL('..', peer.entry ?? gateway);
+      const root = new URL('..', peer.entry);
       const functions = mediansOf(counted, fileURLToPath(root));
       const promises = median(counted.map((one) => one.promises));
       results[index]?.peers.push({ peer, functions, promises });
     }
     agent.destroy();
-    await stop(child);
+    await stopPeer(running);
   }
   await stop(service.child);
   return results;

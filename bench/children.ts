@@ -26,19 +26,20 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a script with this Node on one core. It gets only the given environment variables. */
+/** Starts a script on one core, with this Node unless another is given. It gets only the given environment variables. */
 export function start(
   core: number,
   script: URL,
   options: {
+    node?: string;
     args?: string[];
     nodeArgs?: string[];
     environment?: Record<string, string>;
     ipc?: boolean;
   } = {},
 ): Child {
-  const { args = [], nodeArgs = [], ...rest } = options;
-  return startCommand(core, process.execPath, [...nodeArgs, script.pathname, ...args], rest);
+  const { node = process.execPath, args = [], nodeArgs = [], ...rest } = options;
+  return startCommand(core, node, [...nodeArgs, script.pathname, ...args], rest);
 }
 
 /** Starts a command on one core. It gets only the given environment variables. */
@@ -82,8 +83,8 @@ export async function reply<Message>({ process: child }: Child): Promise<Message
   }
 }
 
-/** Repeats a request until its first 200. Returns how long that took, in milliseconds. */
-export async function waitFor(child: Child, origin: string, request: HttpRequest): Promise<number> {
+/** Repeats a request until its first 200. */
+export async function waitFor(child: Child, origin: string, request: HttpRequest): Promise<void> {
   const start = performance.now();
   while (performance.now() - start < 30_000) {
     if (child.process.exitCode !== null) throw new Error('A peer exited before it was ready');
@@ -91,7 +92,7 @@ export async function waitFor(child: Child, origin: string, request: HttpRequest
       (response) => response.status,
       () => 0,
     );
-    if (status === 200) return performance.now() - start;
+    if (status === 200) return;
     await sleep(5);
   }
   throw new Error('A peer was not ready within 30 s');

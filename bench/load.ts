@@ -1,42 +1,43 @@
 import autocannon from 'autocannon';
 import { quantile } from './table.ts';
-import { type Protocol, rotationOf, workloadNamed } from './workloads.ts';
+import { rotationOf } from './workloads.ts';
 
 /** A job for the load process: a number of requests, all of which are awaited. */
 export type Job = {
   workload: string;
-  protocol: Protocol;
   origin: string;
-  /** The tokens of the callers, whose requests follow each other in turn. */
+  /** The tokens of the callers. */
   tokens: readonly string[];
   connections: number;
   requests: number;
 };
 
 export type Load = {
-  /** Requests with any response. */
-  completed: number;
-  /** Responses other than 200, and failed connections. */
+  /** Responses with data. */
+  served: number;
+  /** Responses with errors or a 503. */
+  rejected: number;
+  /** Other responses, and failed connections. */
   failed: number;
   /** From the first request to the last response. */
   seconds: number;
+  /** Of responses with data. */
   p50Ms: number;
   p99Ms: number;
-  /** The mean size of a response, including headers. */
-  bytes: number;
 };
+
+const ERRORS = '"errors":[';
 
 /** How many requests each server got so far. The next job continues their rotation. */
 const sent = new Map<string, number>();
 
 /** Runs a closed loop: each connection sends its next request when the last one has its response. */
 async function run(job: Job): Promise<Load> {
-  const workload = workloadNamed(job.workload);
   const offset = sent.get(job.origin) ?? 0;
   sent.set(job.origin, offset + job.requests);
   const latencies: number[] = [];
+  let rejected = 0;
   let failed = 0;
-  let bytes = 0;
   let connection = 0;
   let start = 0;
   let last = 0;
@@ -48,32 +49,32 @@ async function run(job: Job): Promise<Load> {
       timeout: 60,
       sampleInt: 100,
       setupClient: (client) => {
-        client.setRequests(rotationOf(workload, job, connection, offset));
+        client.setRequests(rotationOf(job, connection, offset));
         connection += 1;
         start = performance.now();
+        let hasErrors = false;
+        client.on('body', (chunk) => {
+          hasErrors ||= chunk.includes(ERRORS);
+        });
+        client.on('response', (status, _bytes, ms) => {
+          last = performance.now();
+          if (status === 503 || (status === 200 && hasErrors)) rejected += 1;
+          else if (status === 200) latencies.push(ms);
+          else failed += 1;
+          hasErrors = false;
+        });
       },
     },
     () => {},
   );
-  instance.on('response', (_client, status, size, ms) => {
-    last = performance.now();
-    if (status !== 200) failed += 1;
-    bytes += size;
-    latencies.push(ms);
-  });
   instance.on('reqError', () => {
     failed += 1;
   });
   await new Promise((resolve) => instance.on('done', resolve));
   const at = quantile(latencies);
-  return {
-    completed: latencies.length,
-    failed,
-    seconds: (last - start) / 1000,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    bytes: bytes / latencies.length,
-  };
+  const seconds = (last - start) / 1000;
+  const counts = { served: latencies.length, rejected, failed };
+  return { ...counts, seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
 process.on('message', async (job: Job) => {

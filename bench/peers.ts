@@ -3,77 +3,61 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startIssuer } from '../dev/issuer.ts';
 import { freePort } from '../testkit/port.ts';
-import type { PostgresServer } from '../testkit/postgres.ts';
-import { type Child, cores, reply, start, waitFor } from './children.ts';
+import { type Child, cores, reply, start, stop, waitFor } from './children.ts';
 import type { ServiceCounts, ServiceSetup } from './service.ts';
-import { prepareStore, type StoreName } from './stores.ts';
-import { cheapRequest, type Protocol } from './workloads.ts';
+import { prepareStore, type Store, type StoreName } from './stores.ts';
+import { cheapRequest } from './workloads.ts';
 
 export type Peer = {
   name: string;
   title: string;
-  protocol: Protocol;
-  /** Whether it verifies tokens. */
-  verifies?: boolean;
-  /** Our gateway, with this store of idempotency keys. */
-  store?: StoreName;
-  /** How long a message takes to the server of the store, and back, in milliseconds. */
-  storeDelayMs?: number;
-  /** Variables of our gateway, in addition to the usual ones. */
+  /** Whether it is a gateway, of this checkout or another one. */
+  isOurs?: boolean;
+  /** The entry point. */
+  entry: URL;
+  /** The Node that runs it, by default the one that runs the benchmark. */
+  node?: string;
+  /** Variables in addition to the usual ones. */
   variables?: Record<string, string>;
-  /** Our gateway in another checkout: its entry point. */
-  entry?: URL;
+  /** Where a gateway keeps its idempotency keys; in memory by default. */
+  store?: StoreName;
 };
 
 /** Our gateway. */
 export const ours: Peer = {
   name: 'ours',
   title: 'ledger-gateway',
-  protocol: 'graphql',
-  store: 'memory',
-};
-
-/** Our gateway, with a cache of reads. It is measured only in workloads that read the same list again. */
-export const cached: Peer = {
-  ...ours,
-  name: 'cached',
-  title: 'ledger-gateway, READ_CACHE_S=60',
-  variables: { READ_CACHE_S: '60' },
+  isOurs: true,
+  entry: new URL('../src/main.ts', import.meta.url),
 };
 
 /** The servers to compare. The first is the baseline. */
 export const peers: readonly Peer[] = [
-  { name: 'apollo', title: 'Apollo Server (baseline)', protocol: 'graphql' },
-  ours,
-  cached,
-  { name: 'stack', title: 'bare server of the same stack', protocol: 'graphql', verifies: true },
   {
-    name: 'mercurius-dressed',
-    title: 'Mercurius with our duties',
-    protocol: 'graphql',
-    verifies: true,
+    name: 'apollo',
+    title: 'Apollo Server',
+    entry: new URL('peers/apollo.ts', import.meta.url),
   },
-  { name: 'node-dressed', title: 'node:http with our duties', protocol: 'graphql', verifies: true },
-  { name: 'mercurius', title: 'Mercurius, jit and undici', protocol: 'graphql' },
-  { name: 'yoga', title: 'GraphQL Yoga', protocol: 'graphql' },
-  { name: 'proxy', title: 'bare proxy (lower bound)', protocol: 'bare' },
+  ours,
+  {
+    name: 'stack',
+    title: 'bare stack of the gateway',
+    entry: new URL('peers/stack.ts', import.meta.url),
+  },
+  {
+    name: 'mercurius',
+    title: "Mercurius with the gateway's duties",
+    entry: new URL('peers/mercurius.ts', import.meta.url),
+  },
 ];
 
-export type Running = {
-  peer: Peer;
-  child: Child;
-  origin: string;
-  redis?: Child;
-  postgres?: PostgresServer;
-  /** From the start of the process to its first response with 200. */
-  readyMs: number;
-};
+export type Running = { peer: Peer; child: Child; origin: string; store: Store | undefined };
 
 export type Credentials = {
   token: string;
   /** Creates a token of another caller. */
   tokenOf(subject: string): Promise<string>;
-  /** The variables with which our gateway verifies the token. */
+  /** The variables with which a peer verifies tokens. */
   environment: Record<string, string>;
   /** Deleted by `remove`, together with all that is in it. */
   folder: string;
@@ -107,14 +91,13 @@ export type Service = { child: Child; origin: string; caFile?: string };
 
 /** Starts the stub service. */
 export async function startService(
-  setup: Partial<ServiceSetup> = {},
+  setup: ServiceSetup = { announces: true },
   caFile?: string,
 ): Promise<Service> {
-  const all: ServiceSetup = { delayMs: 0, announces: true, ...setup };
-  const args = [JSON.stringify(all)];
+  const args = [JSON.stringify(setup)];
   const child = start(cores.service, new URL('service.ts', import.meta.url), { args, ipc: true });
   const port = await reply<number>(child);
-  const origin = `${all.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const origin = `${setup.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return { child, origin, ...(caFile !== undefined && { caFile }) };
 }
 
@@ -125,41 +108,39 @@ export function countsOf({ child }: Service): Promise<ServiceCounts> {
 }
 
 /**
- * Starts a peer that uses the service, and the peer's Redis. Our gateway (`gateway` is its entry point) runs as in
- * production, with its log in /dev/null. It is ready when it responds to the request `ready` with 200.
+ * Starts a peer that uses the service, and the server of its store. Gateways run as in production, with their log in
+ * /dev/null. A peer is idle while others are measured. V8 would then collect garbage, and could throw optimized code away
+ * with it.
  */
 export async function startPeer(
   peer: Peer,
-  gateway: URL,
   service: Service,
-  credentials: Credentials,
-  nodeArgs: string[] = [],
-  ready = cheapRequest(peer.protocol, credentials.token),
+  { environment, folder, token }: Credentials,
+  { nodeArgs = [], ipc = false }: { nodeArgs?: string[]; ipc?: boolean } = {},
 ): Promise<Running> {
   const port = await freePort();
-  const store =
-    peer.store && (await prepareStore(peer.store, credentials.folder, peer.storeDelayMs));
-  const script = store
-    ? (peer.entry ?? gateway)
-    : new URL(`peers/${peer.name}.ts`, import.meta.url);
-  const child = start(cores.gateway, script, {
-    nodeArgs,
-    ipc: nodeArgs.includes('--import'),
+  const store = peer.store && (await prepareStore(peer.store, folder));
+  const child = start(cores.gateway, peer.entry, {
+    ...(peer.node !== undefined && { node: peer.node }),
+    nodeArgs: ['--no-memory-reducer', ...nodeArgs],
+    ipc,
     environment: {
       HOST: '127.0.0.1',
       PORT: String(port),
       UPSTREAM_BASE_URL: `${service.origin}/`,
       ...(service.caFile !== undefined && { NODE_EXTRA_CA_CERTS: service.caFile }),
-      ...((store ?? peer.verifies) && credentials.environment),
-      ...(store && {
-        IDEMPOTENCY_STORE: store.setting,
-        IDEMPOTENCY_MAX_KEYS: '100000000',
-        ...peer.variables,
-      }),
+      ...environment,
+      ...(peer.isOurs && { IDEMPOTENCY_MAX_KEYS: '100000000' }),
+      ...(store && { IDEMPOTENCY_STORE: store.setting }),
+      ...peer.variables,
     },
   });
   const origin = `http://127.0.0.1:${port}`;
-  const readyMs = await waitFor(child, origin, ready);
-  const { setting: _, ...servers } = store ?? { setting: '' };
-  return { peer, child, origin, readyMs, ...servers };
+  await waitFor(child, origin, cheapRequest(token));
+  return { peer, child, origin, store };
+}
+
+export async function stopPeer({ child, store }: Running): Promise<void> {
+  await stop(child);
+  await store?.stop?.();
 }

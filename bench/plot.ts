@@ -1,26 +1,26 @@
 import * as echarts from 'echarts';
-import { type CallersResult, callerCounts, serviceKinds } from './callers.ts';
-import { median } from './table.ts';
+import type { Result } from './compare.ts';
+import { median, roundsOf } from './table.ts';
 
 const WIDTH = 860;
 const HEIGHT = 340;
 const colors: Record<string, string> = {
   apollo: '#8a8f98',
-  against: '#c9b458',
+  other: '#c9b458',
   ours: '#1769aa',
   stack: '#7fb3d5',
 };
 
-/** The service of the picture: most real services have TLS, and do not announce how long they keep connections open. */
-const [service] = serviceKinds.slice(-1);
-
-/** A picture (SVG) of the CPU time by number of callers: one panel for each workload, one bar for each peer. */
-export function plotOf(results: readonly CallersResult[]): string {
-  const shown = results.filter((one) => one.service.name === service?.name);
-  const workloads = [...new Set(shown.map(({ workload }) => workload))];
-  const counts = callerCounts.filter((count) => shown.some(({ callers }) => callers === count));
+/**
+ * A picture (SVG) of the CPU time by number of callers, with a service of the kind `tls-silent`, like most real ones: one
+ * panel for each workload, one bar for each peer.
+ */
+export function plotOf(results: readonly Result[]): string {
+  const shown = results.filter(({ service }) => service.name === 'tls-silent');
+  const titles = [...new Set(shown.map(({ workload }) => workload.title))];
+  const counts = [...new Set(shown.map(({ workload }) => workload.callers))];
   const peers = shown[0]?.peers.map(({ peer }) => peer) ?? [];
-  const panelWidth = 100 / workloads.length;
+  const panelWidth = 100 / titles.length;
   const chart = echarts.init(null, null, {
     renderer: 'svg',
     ssr: true,
@@ -31,21 +31,21 @@ export function plotOf(results: readonly CallersResult[]): string {
     animation: false,
     backgroundColor: '#fff',
     textStyle: { fontFamily: 'sans-serif' },
-    title: workloads.map(({ title }, panel) => ({
-      text: title,
+    title: titles.map((text, panel) => ({
+      text,
       left: `${panelWidth * (panel + 0.5)}%`,
       top: 34,
       textAlign: 'center',
       textStyle: { fontSize: 14 },
     })),
     legend: { top: 4, itemGap: 36 },
-    grid: workloads.map((_, panel) => ({
+    grid: titles.map((_, panel) => ({
       left: `${panelWidth * panel + 7}%`,
       width: `${panelWidth - 9}%`,
       top: 80,
       bottom: 44,
     })),
-    xAxis: workloads.map((_, gridIndex) => ({
+    xAxis: titles.map((_, gridIndex) => ({
       gridIndex,
       type: 'category',
       data: counts.map((count) => count.toLocaleString('en')),
@@ -53,7 +53,7 @@ export function plotOf(results: readonly CallersResult[]): string {
       nameLocation: 'middle',
       nameGap: 26,
     })),
-    yAxis: workloads.map((_, gridIndex) => ({
+    yAxis: titles.map((_, gridIndex) => ({
       gridIndex,
       type: 'value',
       ...(gridIndex === 0 && {
@@ -62,18 +62,22 @@ export function plotOf(results: readonly CallersResult[]): string {
         nameGap: 44,
       }),
     })),
-    series: workloads.flatMap((workload, panel) =>
+    series: titles.flatMap((title, panel) =>
       peers.map((peer) => ({
         name: peer.title,
         type: 'bar',
+        silent: true,
+        emphasis: { disabled: true },
         xAxisIndex: panel,
         yAxisIndex: panel,
         itemStyle: { color: colors[peer.name] ?? '#444' },
         label: { show: true, position: 'top', fontSize: 10 },
         data: counts.map((count) => {
-          const result = shown.find((one) => one.workload === workload && one.callers === count);
-          const rounds = result?.peers.find((one) => one.peer.name === peer.name)?.rounds ?? [];
-          return Math.round(median(rounds.map(({ cpuUs }) => cpuUs)));
+          const isIt = ({ workload }: Result) =>
+            workload.title === title && workload.callers === count;
+          return Math.round(
+            median(roundsOf(shown.filter(isIt), peer.name).map(({ cpuUs }) => cpuUs)),
+          );
         }),
       })),
     ),

@@ -1,4 +1,17 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stop } from './children.ts';
+import { measure, warmUp } from './measure.ts';
+import {
+  type Credentials,
+  type Peer,
+  startLoad,
+  startPeer,
+  startService,
+  stopPeer,
+} from './peers.ts';
+import type { Workload } from './workloads.ts';
 
 type Profile = {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
@@ -8,14 +21,47 @@ type Profile = {
   startTime: number;
 };
 
+/** A CPU profile of a gateway in one round, without startup and warm-up, as text. */
+export async function profile(
+  peer: Peer,
+  workload: Workload,
+  credentials: Credentials,
+): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-profile-'));
+  const service = await startService();
+  const sender = { load: startLoad(), service, tokens: [credentials.token] };
+  const options = { nodeArgs: ['--cpu-prof', `--cpu-prof-dir=${folder}`] };
+  const running = await startPeer(peer, service, credentials, options);
+  try {
+    const requests = await warmUp(workload, running, sender, 30, 1.5);
+    const from = process.hrtime.bigint();
+    const { cpuUs } = await measure(workload, running, sender, requests);
+    const to = process.hrtime.bigint();
+    await stopPeer(running);
+    const [file = ''] = readdirSync(folder);
+    const times = readProfile(join(folder, file), Number(from / 1000n), Number(to / 1000n));
+    const line = ({ name, share }: ProfileEntry) =>
+      `${(share * 100).toFixed(1).padStart(6)} %  ${(share * cpuUs).toFixed(1).padStart(8)} µs  ${name}`;
+    return [
+      `${workload.title}: ${cpuUs.toFixed(0)} µs of CPU per request, including the profiler`,
+      `\nBy area\n${times.areas.map(line).join('\n')}`,
+      `\nBy package\n${times.packages.slice(0, 25).map(line).join('\n')}`,
+      `\nBy function\n${times.functions.slice(0, 30).map(line).join('\n')}`,
+    ].join('\n');
+  } finally {
+    await Promise.all([stopPeer(running), ...[sender.load, service.child].map(stop)]);
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** A share (0 to 1) of the busy time. */
-export type ProfileEntry = { name: string; share: number };
+type ProfileEntry = { name: string; share: number };
 
 /**
  * The busy time in a part of a CPU profile, by area, by package and by function, as self time. `fromUs` and `toUs`
  * are microseconds of the monotonic clock.
  */
-export function readProfile(
+function readProfile(
   file: string,
   fromUs: number,
   toUs: number,

@@ -14,7 +14,6 @@ import { portOf } from '../testkit/port.ts';
  * the load generator may be on the same core.
  */
 export type ServiceSetup = {
-  delayMs: number;
   /** Files of a certificate and its key, for TLS. */
   tls?: { certFile: string; keyFile: string };
   /** Whether responses announce with a header `Keep-Alive` how long an idle connection stays open. */
@@ -24,7 +23,7 @@ export type ServiceSetup = {
 /** What arrived since the start: requests, and the connections on which they arrived. */
 export type ServiceCounts = { calls: number; connections: number };
 
-const { delayMs, tls, announces }: ServiceSetup = JSON.parse(process.argv[2] ?? '');
+const { tls, announces }: ServiceSetup = JSON.parse(process.argv[2] ?? '');
 const counts: ServiceCounts = { calls: 0, connections: 0 };
 const connections = new WeakSet<Socket>();
 
@@ -48,11 +47,6 @@ function handle({ url = '/', socket }: http.IncomingMessage, response: http.Serv
   }
   const { pathname, searchParams } = new URL(url, 'http://service');
   const body = pathname === '/getGLCodes5' ? codesOf(searchParams.get('project') ?? '') : [status];
-  if (delayMs > 0) setTimeout(respond, delayMs, response, body);
-  else respond(response, body);
-}
-
-function respond(response: http.ServerResponse, body: Buffer[]): void {
   // Without the header `Connection`, Node does not send `Keep-Alive` either, and keeps the connection open all the same.
   if (!announces) response.removeHeader('connection');
   const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0);

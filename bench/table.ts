@@ -1,71 +1,66 @@
-import type { Round, Strain } from './measure.ts';
-import type { Peer } from './peers.ts';
-import type { Workload } from './workloads.ts';
+import type { Result } from './compare.ts';
+import type { Round } from './measure.ts';
 
-export type PeerResult = { peer: Peer; readyMs: number; rounds: Round[]; strain?: Strain };
-export type WorkloadResult = { workload: Workload; peers: PeerResult[] };
+const allColumns = [
+  { title: 'rejected', of: 'rejected', digits: 3, isCompared: false },
+  { title: 'CPU µs/request', of: 'cpuUs', digits: 0, isCompared: true },
+  { title: 'CPU µs of the service', of: 'serviceCpuUs', digits: 0, isCompared: true },
+  { title: 'calls/request', of: 'calls', digits: 2, isCompared: false },
+  { title: 'connections/request', of: 'connections', digits: 3, isCompared: false },
+  { title: 'requests/s', of: 'perSecond', digits: 0, isCompared: false },
+  { title: 'p50 ms', of: 'p50Ms', digits: 1, isCompared: false },
+  { title: 'p99 ms', of: 'p99Ms', digits: 1, isCompared: false },
+  { title: 'RSS MB', of: 'rssMb', digits: 0, isCompared: false },
+] as const;
 
-const columns: readonly { title: string; of: keyof Round; digits: number }[] = [
-  { title: 'CPU µs/request', of: 'cpuUs', digits: 0 },
-  { title: 'requests/s', of: 'perSecond', digits: 0 },
-  { title: 'p50 ms', of: 'p50Ms', digits: 1 },
-  { title: 'p99 ms', of: 'p99Ms', digits: 1 },
-  { title: 'RSS MB', of: 'rssMb', digits: 0 },
-  { title: 'calls/request', of: 'calls', digits: 2 },
-];
-
-/** A table of a workload: the medians over the rounds, and the medians of the ratios to the first peer. */
-export function tableOf({ workload, peers }: WorkloadResult): string {
-  const base = peers[0];
-  const rows = peers.map(({ peer, readyMs, rounds, strain }) => [
+/** All figures of a workload: medians, and ratios to the baseline and to the gateway that this one is compared with. */
+export function tableOf({ workload, service, peers }: Result): string {
+  const hasRejected = peers.some(({ rounds }) => rounds.some(({ rejected }) => rejected > 0));
+  const columns = allColumns.filter(({ of }) => of !== 'rejected' || hasRejected);
+  const bases = peers.filter(({ peer }) => peer.name === 'apollo' || peer.name === 'other');
+  const rows = peers.map(({ peer, rounds }) => [
     peer.title,
-    ...columns.map(({ of, digits }) => {
-      const value = median(rounds.map((round) => round[of])).toFixed(digits);
-      const ratio = median(rounds.map((round, n) => round[of] / (base?.rounds[n]?.[of] ?? NaN)));
-      return `${value} (${ratio.toFixed(2)})`;
+    ...columns.flatMap(({ of, digits, isCompared }) => [
+      medianOf(rounds, of, digits),
+      ...(isCompared ? bases.map((base) => ratioOf(base.rounds, rounds, of)) : []),
+    ]),
+  ]);
+  const ratios = bases.map(({ peer }) => `to ${peer.title}`);
+  const head = columns.flatMap(({ title, isCompared }) => [title, ...(isCompared ? ratios : [])]);
+  return `\n### ${workload.title}; callers: ${workload.callers.toLocaleString('en')}; service: ${service.title}\n\n${markdown([['', ...head], ...rows])}\n`;
+}
+
+/** A table of two workloads: for each peer, the medians of the first → the second, and the ratio. */
+export function tableOfPairs(first: Result, second: Result): string {
+  const rows = first.peers.map(({ peer, rounds }, index) => [
+    peer.title,
+    ...(['cpuUs', 'perSecond', 'p50Ms', 'p99Ms'] as const).map((of) => {
+      const others = second.peers[index]?.rounds ?? [];
+      const digits = of === 'cpuUs' || of === 'perSecond' ? 0 : 1;
+      return `${medianOf(rounds, of, digits)} → ${medianOf(others, of, digits)}; ${ratioOf(rounds, others, of)}`;
     }),
-    readyMs.toFixed(0),
-    ...(strain
-      ? [
-          strain.stallMs.toFixed(0),
-          [strain.rssBeforeMb, strain.rssPeakMb, strain.rssAfterMb]
-            .map((mb) => mb.toFixed(0))
-            .join(' → '),
-        ]
-      : []),
   ]);
-  const head = [
-    '',
-    ...columns.map(({ title }) => title),
-    'start ms',
-    ...(workload.probed ? ['longest stall ms', 'RSS MB before → peak → after'] : []),
-  ];
-  return `\n### ${workload.title}\n\n${markdown([head, ...rows])}\n`;
+  const head = ['', 'CPU µs/request', 'requests/s', 'p50 ms', 'p99 ms'];
+  return `\n### ${first.workload.title} → ${second.workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
-/** A table of two checkouts: per workload, the medians of each and the ratio of the second to the first. */
-export function tableOfChanges(results: readonly WorkloadResult[]): string {
-  const rows = results.map(({ workload, peers: [before, after] }) => [
-    workload.title,
-    ...(['cpuUs', 'p50Ms', 'p99Ms'] as const).map((of) =>
-      changeOf(before?.rounds ?? [], after?.rounds ?? [], of, of === 'cpuUs' ? 0 : 1),
-    ),
-  ]);
-  return `\n${markdown([['', 'CPU µs/request', 'p50 ms', 'p99 ms'], ...rows])}\n`;
+/** The rounds of a peer in some results. */
+export function roundsOf(results: readonly Result[], name: string): readonly Round[] {
+  return results.flatMap(({ peers }) => peers.find(({ peer }) => peer.name === name)?.rounds ?? []);
 }
 
-/** A figure before → after a change, as medians; the median of the ratios of the rounds, and their quartiles. */
-export function changeOf(
-  before: readonly Round[],
-  after: readonly Round[],
-  of: keyof Round,
-  digits: number,
-): string {
-  const middle = (rounds: readonly Round[]) =>
-    median(rounds.map((round) => round[of])).toFixed(digits);
-  const ratio = quantile(after.map((round, n) => round[of] / (before[n]?.[of] ?? Number.NaN)));
-  const [low, center, high] = [0.25, 0.5, 0.75].map((share) => ratio(share).toFixed(2));
-  return `${middle(before)} → ${middle(after)} (${center}, ${low} to ${high})`;
+export function medianOf(rounds: readonly Round[], of: keyof Round, digits: number): string {
+  return median(rounds.map((round) => round[of])).toLocaleString('en', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+}
+
+/** The median of the rounds' ratios, with their quartiles. A difference counts where both are on one side of 1. */
+export function ratioOf(base: readonly Round[], rounds: readonly Round[], of: keyof Round): string {
+  const ratio = quantile(rounds.map((round, n) => round[of] / (base[n]?.[of] ?? Number.NaN)));
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => ratio(share).toFixed(2));
+  return `${middle} (${low} to ${high})`;
 }
 
 export function median(values: readonly number[]): number {
@@ -77,8 +72,8 @@ export function quantile(values: readonly number[]): (share: number) => number {
   const sorted = [...values].sort((a, b) => a - b);
   return (share) => {
     const position = (sorted.length - 1) * share;
-    const lower = sorted[Math.floor(position)] ?? NaN;
-    const upper = sorted[Math.ceil(position)] ?? NaN;
+    const lower = sorted[Math.floor(position)] ?? Number.NaN;
+    const upper = sorted[Math.ceil(position)] ?? Number.NaN;
     return lower + (upper - lower) * (position % 1);
   };
 }
@@ -88,15 +83,9 @@ export function markdown(rows: readonly string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
   );
-  const lines = rows.map(
-    (row) =>
-      `| ${row
-        .map((cell, column) => {
-          const width = widths[column] ?? 0;
-          return column === 0 ? cell.padEnd(width) : cell.padStart(width);
-        })
-        .join(' | ')} |`,
-  );
+  const pad = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0);
+  const lines = rows.map((row) => `| ${row.map(pad).join(' | ')} |`);
   const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }

@@ -4,24 +4,20 @@ import type { Job } from './load.ts';
 export type Workload = {
   readonly name: string;
   readonly title: string;
-  /** The response time of the service, in milliseconds. */
-  readonly delayMs: 0 | 20;
+  /** Connections to the gateway. Each sends its next request when it has the response to the last one. */
   readonly connections: number;
-  /** Whether stalls and memory are measured too, with a cheap request every 10 ms during the load. */
-  readonly probed?: boolean;
-  /** Whether it reads the same lists again, so that a cache of reads has an effect. */
-  readonly isRepeated?: boolean;
+  /** How many people send the requests. Each has a token of their own; their requests follow each other in turn. */
+  readonly callers: number;
+  /** Whether each request has a new `Idempotency-Key`. */
+  readonly isKeyed?: boolean;
+  /** Whether a peer may reject requests, because there are too many. */
+  readonly mayReject?: boolean;
   /** Whether only our gateway has it. */
   readonly isOurs?: boolean;
   readonly query: string;
   /** The variables of the n-th request of a rotation. */
   readonly variables: (n: number) => Record<string, string>;
-  /** The path that the n-th request leads to, for the bare proxy. Undefined if it leads to several. */
-  readonly call?: (n: number) => string;
 };
-
-/** GraphQL, GraphQL with a new `Idempotency-Key` in each request, or the request to the service. */
-export type Protocol = 'graphql' | 'keyed' | 'bare';
 
 /** An HTTP request. */
 export type HttpRequest = {
@@ -34,18 +30,11 @@ export type HttpRequest = {
 /** The number of different requests that each connection sends in rotation, unless all have keys. */
 const ROTATION = 16;
 
-const codesFields =
-  '__typename ... on GlCodeList { codes { code name value hide } } ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message }';
-
 const codesQuery = `query Codes($target: IntegrationTarget!, $project: String!) {
-  glCodes(target: $target, project: $project) { ${codesFields} }
+  glCodes(target: $target, project: $project) {
+    __typename ... on GlCodeList { codes { code name value hide } } ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message }
+  }
 }`;
-
-const aliases = Array.from({ length: 100 }, (_, index) => `a${index}`);
-const aliasesQuery = `query Aliases($target: IntegrationTarget!, $project: String!) {
-  ${aliases.map((alias) => `${alias}: glCodes(target: $target, project: $project) { ...Fields }`).join('\n  ')}
-}
-fragment Fields on GlCodesResult { ${codesFields} }`;
 
 const searchQuery = `query Search($target: IntegrationTarget!, $project: String!, $search: String!) {
   glCodes(target: $target, project: $project, search: $search, first: 20) {
@@ -62,64 +51,42 @@ const actionQuery = `mutation Act($action: WorkflowAction!) {
   }
 }`;
 
-function codes(project: (n: number) => string) {
-  return {
-    connections: 64,
-    query: codesQuery,
-    variables: (n: number) => ({ target: 'EMAIL', project: project(n) }),
-    call: (n: number) => `/getGLCodes5?target=5&project=${project(n)}&includeHide=false`,
-  } as const;
+function codes(title: string, project: (n: number) => string) {
+  const variables = (n: number) => ({ target: 'EMAIL', project: project(n) });
+  return { title, connections: 64, callers: 1, query: codesQuery, variables } as const;
 }
-
-const different = codes((n) => `codes-20-${n}`);
-const equal = codes(() => 'codes-20');
-
-/** The typical load of a gateway. */
-export const typical: Workload = {
-  name: 'codes-20-different',
-  title: '20 codes, different projects',
-  delayMs: 0,
-  ...different,
-};
 
 /** Reads of different lists of `count` codes. */
 export function codesOf(count: number): Workload {
-  return { ...typical, name: `codes-${count}`, ...codes((n) => `codes-${count}-${n}`) };
+  const title = `${count.toLocaleString('en')} codes, different projects`;
+  return { name: `codes-${count}`, ...codes(title, (n) => `codes-${count}-${n}`) };
 }
 
+const action: Workload = {
+  name: 'workflow-action',
+  title: 'workflowAction',
+  connections: 64,
+  callers: 1,
+  query: actionQuery,
+  variables: () => ({ action: 'RESTART' }),
+};
+
 export const workloads: readonly Workload[] = [
-  typical,
+  { ...codesOf(20), name: 'codes-20-different' },
+  { name: 'codes-20-equal', ...codes('20 codes, equal projects', () => 'codes-20') },
+  codesOf(2000),
+  action,
   {
-    name: 'codes-20-equal',
-    title: '20 codes, equal projects',
-    delayMs: 0,
-    isRepeated: true,
-    ...equal,
-  },
-  {
-    name: 'codes-20-different-20ms',
-    title: '20 codes, different projects, the service takes 20 ms',
-    delayMs: 20,
-    ...different,
-  },
-  {
-    name: 'codes-20-equal-20ms',
-    title: '20 codes, equal projects, the service takes 20 ms',
-    delayMs: 20,
-    ...equal,
-  },
-  {
-    name: 'codes-2000',
-    title: '2,000 codes, different projects',
-    delayMs: 0,
-    ...codes((n) => `codes-2000-${n}`),
+    ...action,
+    name: 'workflow-action-keyed',
+    title: 'workflowAction with an idempotency key',
+    isKeyed: true,
   },
   {
     name: 'search',
     title: 'search as 4 users type, each in a list of 20,000 codes',
-    delayMs: 0,
     connections: 4,
-    isRepeated: true,
+    callers: 1,
     isOurs: true,
     query: searchQuery,
     variables: (n) => ({
@@ -127,31 +94,6 @@ export const workloads: readonly Workload[] = [
       project: `codes-20000-${Math.floor(n / ROTATION)}`,
       search: TYPED.slice(0, (n % ROTATION) + 1),
     }),
-  },
-  {
-    name: 'workflow-action',
-    title: 'workflowAction',
-    delayMs: 0,
-    connections: 64,
-    query: actionQuery,
-    variables: () => ({ action: 'RESTART' }),
-    call: () => '/restartWorkflow2',
-  },
-  {
-    name: 'aliases-100',
-    title: '100 aliases of one list of 20 codes, different projects',
-    delayMs: 0,
-    connections: 64,
-    query: aliasesQuery,
-    variables: different.variables,
-  },
-  {
-    name: 'codes-50000',
-    title: '50,000 codes, 4 connections',
-    delayMs: 0,
-    ...codes((n) => `codes-50000-${n}`),
-    connections: 4,
-    probed: true,
   },
 ];
 
@@ -162,36 +104,22 @@ export function workloadNamed(name: string): Workload {
   throw new Error(`Unknown workload ${name}. Known: ${known}`);
 }
 
-/** The n-th request of a workload, as GraphQL or as the request to the service that it leads to. */
-export function requestOf(
-  workload: Workload,
-  protocol: Protocol,
-  token: string,
-  n: number,
-): HttpRequest {
-  if (protocol === 'bare') {
-    if (!workload.call) throw new Error(`${workload.name} leads to several requests`);
-    return { method: 'GET', path: workload.call(n), headers: authorization(token) };
-  }
-  const body = JSON.stringify({ query: workload.query, variables: workload.variables(n) });
-  const request = graphqlRequest(body, token);
-  if (protocol === 'keyed') request.headers['idempotency-key'] = crypto.randomUUID();
+/** The n-th request of a workload. */
+export function requestOf(workload: Workload, token: string, n: number): HttpRequest {
+  const { query, variables, isKeyed } = workload;
+  const request = graphqlRequest(JSON.stringify({ query, variables: variables(n) }), token);
+  if (isKeyed) request.headers['idempotency-key'] = crypto.randomUUID();
   return request;
 }
 
-/** The cheapest request: it shows whether a peer is ready, and how long it stalls. */
-export function cheapRequest(protocol: Protocol, token: string): HttpRequest {
-  if (protocol !== 'bare') return graphqlRequest('{"query":"{__typename}"}', token);
-  return { method: 'GET', path: '/', headers: authorization(token) };
+/** The cheapest request. It shows whether a peer is ready. */
+export function cheapRequest(token: string): HttpRequest {
+  return graphqlRequest('{"query":"{__typename}"}', token);
 }
 
 function graphqlRequest(body: string, token: string): HttpRequest {
-  const headers = { ...authorization(token), 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   return { method: 'POST', path: '/graphql', headers, body };
-}
-
-function authorization(token: string): Record<string, string> {
-  return { authorization: `Bearer ${token}` };
 }
 
 /**
@@ -199,19 +127,14 @@ function authorization(token: string): Record<string, string> {
  * before. Different connections have different ones, if the workload has projects. The rotations of all connections
  * together have all callers. No request with a key is sent twice.
  */
-export function rotationOf(
-  workload: Workload,
-  { protocol, tokens, connections, requests }: Job,
-  connection: number,
-  offset: number,
-): HttpRequest[] {
+export function rotationOf(job: Job, connection: number, offset: number): HttpRequest[] {
+  const { tokens, connections, requests } = job;
+  const workload = workloadNamed(job.workload);
   const length = Math.max(ROTATION, Math.ceil(tokens.length / connections));
   const start = Math.floor(offset / connections);
-  return Array.from(
-    { length: protocol === 'keyed' ? requests / connections : length },
-    (_, step) => {
-      const n = connection * length + ((start + step) % length);
-      return requestOf(workload, protocol, tokens[n % tokens.length] ?? '', n);
-    },
-  );
+  const steps = workload.isKeyed ? requests / connections : length;
+  return Array.from({ length: steps }, (_, step) => {
+    const n = connection * length + ((start + step) % length);
+    return requestOf(workload, tokens[n % tokens.length] ?? '', n);
+  });
 }

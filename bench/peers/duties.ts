@@ -6,9 +6,8 @@ import { destination, pino } from 'pino';
 import { Counter, collectDefaultMetrics, Histogram, register } from 'prom-client';
 
 /*
- * What ledger-gateway does for every request and call besides GraphQL, and the peers `stack`, `mercurius-dressed` and
- * `node-dressed` do, too: they verify tokens and cache that, write the same log lines and metrics, flush the log before a
- * write, and have a deadline.
+ * What ledger-gateway does for every request and call besides GraphQL, and the peers `stack` and `mercurius` do, too: they
+ * verify tokens and cache that, write the same log lines and metrics, flush the log before a write, and have a deadline.
  */
 const TIMEOUT_MS = 10_000;
 const FLUSH_MS = 100;

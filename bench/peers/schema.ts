@@ -1,5 +1,3 @@
-import DataLoader from 'dataloader';
-
 /** What the GraphQL peers share: the part of the schema that is measured, and the service's records. */
 
 export const typeDefs = /* GraphQL */ `
@@ -150,21 +148,6 @@ export function toAction(status: ServiceStatus, { action }: ActionArgs) {
 
 function toStatus({ invoice_id, message, status }: ServiceStatus) {
   return { status, invoiceId: String(invoice_id), message };
-}
-
-/** What resolvers need for a request: `get` reads a path of the service with the token of the request. */
-export function createContext(get: <Body>(path: string) => Promise<Body>) {
-  return {
-    glCodes: new DataLoader(
-      (queries: readonly GlCodesArgs[]) =>
-        Promise.all(
-          queries.map(async (query) => toGlCodes(await get<GlCodeInfoSS>(codesPath(query)), query)),
-        ),
-      { cacheKeyFn: codesPath },
-    ),
-    runAction: async (args: ActionArgs) =>
-      toAction(await get<ServiceStatus>(actionPath(args)), args),
-  };
 }
 
 /** Returns a resolver of the union member for a status. */

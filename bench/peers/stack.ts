@@ -5,12 +5,12 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
+import { makeExecutableSchema } from '@graphql-tools/schema';
 import DataLoader from 'dataloader';
 import fastify, { LogController } from 'fastify';
 import got, { type HandlerFunction, Options } from 'got';
 import { type DocumentNode, GraphQLError, type GraphQLResolveInfo, parse, validate } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { createSchema } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
 import {
@@ -98,7 +98,7 @@ const sendByGot: Transport = async ({ path, headers, signal }) => {
 };
 
 const typeOf = ({ __typename }: { __typename: string }) => __typename;
-const schema = createSchema<Context>({
+const schema = makeExecutableSchema<Context>({
   typeDefs,
   resolvers: {
     Query: {
