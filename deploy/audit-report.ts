@@ -6,9 +6,8 @@ import { createGunzip } from 'node:zlib';
 import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
-import { enumValueOf, fieldOf } from '../src/operation-names.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
 import { readLogLine } from '../src/telemetry/log-line.ts';
-import { perOperation } from '../src/upstream/operations.ts';
 
 /*
  * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`),
@@ -167,9 +166,7 @@ function unknownOf(writes: Write[]): Write[] {
 
 /** Throws if a name is neither one of this version nor in the record, which another version may have written. */
 function checkName(key: 'action' | 'field', name: string | undefined): void {
-  const names = Object.values(perOperation(key === 'action' ? enumValueOf : fieldOf)).filter(
-    (each) => each !== undefined,
-  );
+  const names = ledger.operations.flatMap((operation) => operation[key] ?? []);
   if (name === undefined || names.includes(name) || found[key]) return;
   throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, names)}?`);
 }

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { WorkflowAction } from '../src/generated/resolvers.ts';
-import { operations } from '../src/upstream/operations.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 
 /** The parameters that each workflow action requires, which the schema cannot say. */
 export function requiredByAction(): Record<string, readonly string[]> {
-  const required = Object.entries(WorkflowAction).map(([action, operation]) => {
-    const { required = [] }: WireType = operations[operation].parameters;
-    return [action, required] as const;
+  const required = ledger.operations.flatMap(({ action, parameters }) => {
+    const { required = [] }: WireType = parameters;
+    return action === undefined ? [] : [[action, required] as const];
   });
   return Object.fromEntries(required);
 }

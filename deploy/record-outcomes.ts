@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
-import { readConfig } from '../src/config/config.ts';
 import { startGateway } from '../src/gateway.ts';
-import { type OperationName, operations } from '../src/upstream/operations.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
 import { closeAll } from '../testkit/cleanup.ts';
-import { actions, postTo, writes } from '../testkit/graphql-operation.ts';
+import { readConfig } from '../testkit/config.ts';
+import { postTo, writes } from '../testkit/graphql-operation.ts';
 import { json, type Reply, reply, startStub } from '../testkit/service.ts';
 import { temporaryFolder } from '../testkit/temporary-folder.ts';
 
@@ -71,15 +71,16 @@ const documentOf = (name: string) =>
   readFileSync(new URL(`examples/operations/${name}.graphql`, root), 'utf8');
 const settling = documentOf('SettleWrites');
 
+const operations = ledger.operations.filter(({ effect }) => effect === 'write');
+
 /** Sends each write with a key of its own, and returns what the store keeps, and what settling returns for it. */
 async function record(service: string, what: string) {
   const { gateway, send } = await start(service, what);
   const answers: object[] = [];
-  for (const name of writeNames) {
+  for (const { name, field, action } of operations) {
     const key = `${name}-${what}`;
-    const [, field = ''] = operations[name].graphql.split('.');
     const example = () => documentOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
-    const document = actions[name] === undefined ? example() : `mutation { ${writes[name]} }`;
+    const document = action === undefined ? example() : `mutation { ${writes[name]} }`;
     await send(document, {}, key);
     const { settleWrites } = await send(settling, { idempotencyKey: key });
     answers.push({ key, writes: settleWrites.writes });
@@ -93,13 +94,10 @@ async function record(service: string, what: string) {
     (a, b) => Number('writes' in a) - Number('writes' in b),
   );
   const operationsOf = records.map(({ writes: [write] }) => write.operation);
-  if (operationsOf.join() !== writeNames.join()) throw new Error(`not all writes: ${operationsOf}`);
+  if (operationsOf.join() !== operations.map(({ name }) => name).join())
+    throw new Error(`not all writes: ${operationsOf}`);
   return { completeness, keys: answers.map((answer, n) => ({ ...answer, record: records[n] })) };
 }
-
-const writeNames = (Object.keys(operations) as OperationName[]).filter(
-  (name) => operations[name].effect === 'write',
-);
 
 let respond: Reply = () => {};
 const stub = await startStub((...exchange) => respond(...exchange));

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Declaration, declarations, probe } from '../src/upstream/declarations.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
+import type { Operation } from '../src/upstream/operations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
 import { type Differences, differencesOf } from './wire-differences.ts';
@@ -26,11 +27,11 @@ type Options = {
 
 /** Sends the read that probes the service, once, and compares the response with its declaration. */
 export async function checkContract({ url, token, query }: Options): Promise<Report> {
-  const { operation, search } = probe;
-  const { effect, method, path, response }: Declaration = declarations[operation];
+  const { operation, search } = ledger.probe;
+  const { effect, method, name, response }: Operation = operation;
   // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
-  if (effect !== 'read') throw new Error(`${operation} is not a read.`);
-  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
+  if (effect !== 'read') throw new Error(`${name} is not a read.`);
+  const target = new URL(name, url.endsWith('/') ? url : `${url}/`);
   target.search = query ?? search;
   const received = await fetch(target, {
     method,

@@ -1,11 +1,10 @@
-import { declarations } from '../src/upstream/declarations.ts';
-import type { OperationName } from '../src/upstream/operations.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
+import type { Operation } from '../src/upstream/operations.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 
 /** The OpenAPI 3.1 description of the service, as JSON, which follows from its declarations. */
 export function openApi(): string {
-  const names = Object.keys(declarations) as OperationName[];
   const description = {
     openapi: '3.1.0',
     info: {
@@ -18,20 +17,19 @@ export function openApi(): string {
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     },
-    paths: Object.fromEntries(names.map((name) => [`/${declarations[name].path}`, pathOf(name)])),
+    paths: Object.fromEntries(ledger.operations.map((one) => [`/${one.name}`, pathOf(one)])),
   };
   return `${stringifyWithBigInt(description, 2)}\n`;
 }
 
-function pathOf(name: OperationName) {
-  const { method, path, effect, section, parameters, body, ...declared } = declarations[name];
-  const { response, sample } = declared;
+function pathOf(operation: Operation) {
+  const { method, name, effect, section, parameters, body, response, sample } = operation;
   const schemas = response.wire.map((type) => schemaOf(type));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const example: unknown = parseWithBigInt(sample);
   return {
     [method.toLowerCase()]: {
-      operationId: path,
+      operationId: name,
       description: `docs/reference/service-api.md, section ${section}. ${effect === 'write' ? 'It changes state: send it once.' : 'It changes nothing.'}`,
       parameters: parametersOf(parameters),
       ...(body && { requestBody: { required: true, content: json(schemaOf(body)) } }),

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { declarations } from '../src/upstream/declarations.ts';
-import type { OperationName } from '../src/upstream/operations.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
+import type { Operation as Declared } from '../src/upstream/operations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
@@ -43,19 +43,18 @@ export type Approver = Values;
 
 /** The operations by path. `saved` collects the approvers. */
 export function createOperations(saved: Approver[]): ReadonlyMap<string, Operation> {
-  const behaviours: Partial<Record<OperationName, Behaviour>> = {
+  const behaviours: Partial<Record<string, Behaviour>> = {
     getGLCodes5,
     saveApproverList: saveApproverList(saved),
     updateWorkflowCSV,
   };
-  const names = Object.keys(declarations) as OperationName[];
   return new Map(
-    names.map((name) => [`/${declarations[name].path}`, operationOf(name, behaviours[name])]),
+    ledger.operations.map((one) => [`/${one.name}`, operationOf(one, behaviours[one.name])]),
   );
 }
 
-function operationOf(name: OperationName, behaviour: Behaviour | undefined): Operation {
-  const { method, parameters, body, response, ...declared } = declarations[name];
+function operationOf(declared: Declared, behaviour: Behaviour | undefined): Operation {
+  const { method, parameters, body, response } = declared;
   const sample = Object(parseWithBigInt(declared.sample));
   const [wire]: readonly WireType[] = response.wire;
   const isList = wire?.properties?.service_status !== undefined;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
-import { type Config, readConfig } from '../src/config/config.ts';
+import type { Config } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
+import { readConfig } from '../testkit/config.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { createReadableLog } from './readable-log.ts';

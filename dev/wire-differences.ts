@@ -1,6 +1,6 @@
 import { Check } from 'typebox/schema';
 import { longNumber } from '../src/lib/json.ts';
-import { outcome } from '../src/resolvers/outcome.ts';
+import { statusMember } from '../src/resolvers/status-member.ts';
 import { serviceStatus } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 
@@ -55,11 +55,14 @@ export function differencesOf(type: WireType, body: unknown): Differences {
     }
   }
 
-  /** The declaration accepts any status, because `outcome` interprets it. */
+  /** The declaration accepts any status, because `statusMember` interprets it. */
   function compareStatus(value: unknown, path: string): void {
     const isInteger = Number.isSafeInteger(value);
     const status = isInteger ? Number(value) : null;
-    const member = outcome({ status, invoiceId: null, message: null }, { __typename: 'success' });
+    const member = statusMember(
+      { status, invoiceId: null, message: null },
+      { __typename: 'success' },
+    );
     if (member.__typename !== 'LedgerUnrecognizedStatus') return;
     const found = isInteger ? String(value) : typeOf(value);
     count(unknown, `${path}: expected a documented status, got ${found}`);

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import { readConfig, settingsOf } from './config/config.ts';
+import { type Config, readConfig, settingsOf } from './config/config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
+import { ledger } from './resolvers/ledger.ts';
 import { version } from './version.ts';
 
 const help = `Usage: node src/main.ts [option]
@@ -14,18 +15,19 @@ Starts the gateway. Environment variables configure it: docs/reference/configura
 `;
 
 /**
- * The text to print instead of starting the gateway. Undefined without an option. Throws a ConfigError for an invalid option,
- * and with `--check-config`, for an invalid variable.
+ * Reads the options and the environment. Returns the configuration, or, for an option, the text to print instead of starting
+ * the gateway. Throws a ConfigError for an invalid option or variable.
  */
-export function textForOption(
+export function readCommand(
   args: string[],
   variables: Record<string, string | undefined>,
-): string | undefined {
-  const values = parse(args);
-  if (values.help) return help;
-  if (values.version) return `${version}\n`;
-  if (!values['check-config']) return undefined;
-  return `${JSON.stringify(settingsOf(readConfig(variables)), undefined, 2)}\n`;
+): { text: string } | { config: Config } {
+  const options = parse(args);
+  if (options.help) return { text: help };
+  if (options.version) return { text: `${version}\n` };
+  const config = readConfig(variables, ledger.operations);
+  if (!options['check-config']) return { config };
+  return { text: `${JSON.stringify(settingsOf(config), undefined, 2)}\n` };
 }
 
 function parse(args: string[]) {

@@ -6,7 +6,7 @@ import { Memory } from './admission/memory.ts';
 import { Audit } from './audit/audit.ts';
 import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
-import { watchSettings } from './config/changed-settings.ts';
+import { watchSettings } from './changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
@@ -16,11 +16,10 @@ import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { Policy } from './policy/policy.ts';
-import { memberOf } from './resolvers/index.ts';
+import { type Ledger, ledger } from './resolvers/ledger.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { probe } from './upstream/declarations.ts';
 import { connectService } from './upstream/service.ts';
 import { version } from './version.ts';
 
@@ -29,7 +28,12 @@ type Telemetry = { metrics: Metrics; log: Logger };
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Starts a gateway, and composes it from the service's side to the client's. `stdout` is where `log` goes. */
-export async function startGateway(config: Config, log: Logger, stdout = new LogOutput()) {
+export async function startGateway(
+  config: Config,
+  log: Logger,
+  stdout = new LogOutput(),
+  product: Ledger = ledger,
+) {
   logStart(config, log);
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, stdout);
@@ -41,11 +45,11 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   // much shorter than the deadline of an operation.
   const maxRequests = Math.max(64, config.service.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
-  const connected = await connectUpstream(config, bytes.store, memory, telemetry);
+  const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { service, idempotency, policy } = connected;
   const audit = createAudit(config.audit, stdout, telemetry);
   const calls = audit?.watch(idempotency.calls) ?? idempotency.calls;
-  const graphql = await executeGraphql(config, { ...idempotency, calls }, telemetry);
+  const graphql = await executeGraphql(config, product, { ...idempotency, calls }, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
@@ -105,6 +109,7 @@ function logStart(config: Config, log: Logger): void {
 /** The side of the service: connections and calls, and the idempotency keys of writes. */
 async function connectUpstream(
   config: Config,
+  { operations, probe }: Ledger,
   memoryBytes: number,
   memory: Memory,
   { metrics, log }: Telemetry,
@@ -115,6 +120,7 @@ async function connectUpstream(
   const service = connectService(config.service, parts);
   const idempotency = await createIdempotency({
     settings: config.idempotency,
+    operations,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
     timeoutMs: config.service.timeoutMs,
@@ -128,7 +134,8 @@ async function connectUpstream(
 
 /** The execution of GraphQL operations, on top of the calls to the service. */
 function executeGraphql(
-  { graphql, ledger, service }: Config,
+  { graphql, ledger: settings, service }: Config,
+  product: Ledger,
   { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
   { metrics, log }: Telemetry,
 ) {
@@ -136,9 +143,10 @@ function executeGraphql(
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
   const { maxResponseBytes } = service;
   return startGraphql({
+    schema: product,
     documents: { introspection, maxWritesPerOperation, trustedDocuments, areOthersExecuted },
-    context: { calls, settle, maxResponseBytes, ...ledger },
-    observe: createFieldObserver(metrics),
+    context: { calls, settle, maxResponseBytes, ...settings },
+    observe: createFieldObserver(metrics, product.operations),
     log,
   });
 }
@@ -150,5 +158,5 @@ function createAudit(
   telemetry: Telemetry,
 ): Audit | undefined {
   if (output === 'off') return undefined;
-  return new Audit({ output: createAuditOutput(output, stdout, telemetry), subject, memberOf });
+  return new Audit({ output: createAuditOutput(output, stdout, telemetry), subject });
 }

@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { StoreUnavailable } from '@ledger-gateway/at-most-once';
 import closeWithGrace from 'close-with-grace';
-import { textForOption } from './command-line.ts';
-import { readConfig } from './config/config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
 import { longestDelayMs } from './http/drain.ts';
@@ -19,12 +17,14 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // Keeps compiled code for the next start, if the folder is writable (docs/decisions/0002).
 module.enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
 try {
-  const text = textForOption(process.argv.slice(2), process.env);
-  if (text !== undefined) {
-    process.stdout.write(text);
+  // What follows is imported here, so that the V8 settings apply to all of its code.
+  const { readCommand } = await import('./command-line.ts');
+  const command = readCommand(process.argv.slice(2), process.env);
+  if ('text' in command) {
+    process.stdout.write(command.text);
     process.exit(0);
   }
-  const config = readConfig(process.env);
+  const { config } = command;
   const logOutput = new LogOutput();
   const log = createLog(config.logLevel, logOutput);
   let gateway: Gateway | undefined;
@@ -45,7 +45,7 @@ try {
     await gateway?.close();
     log.info('closed');
   });
-  // The gateway is imported here, so that the V8 settings and the signal handlers apply to all of its code.
+  // The gateway is imported here, so that the signal handlers apply to all of its code.
   const { startGateway } = await import('./gateway.ts');
   gateway = await startGateway(config, log, logOutput);
 } catch (error) {

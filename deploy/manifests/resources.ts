@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../testkit/config.ts';
 import type { Manifest } from './chart.ts';
 import { checkShutdown, own } from './shutdown.ts';
 

@@ -1,5 +1,5 @@
-import { readConfig } from '../../src/config/config.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
+import { readConfig } from '../../testkit/config.ts';
 
 /** Throws unless a gateway with these variables shuts down within a grace period. */
 export function checkShutdown(variables: Record<string, string>, graceS: number): void {

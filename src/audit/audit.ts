@@ -1,9 +1,7 @@
-import { type KnownOutcome, knownOutcome } from '../idempotency/recorded-outcome.ts';
 import { remove } from '../lib/remove.ts';
-import { enumValueOf, fieldOf } from '../operation-names.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
-import type { Responses, WriteName, WriteObserver, WriteRequest } from '../upstream/operations.ts';
+import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
 import { codeOf, OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
@@ -12,8 +10,6 @@ type AuditOptions = {
   output: AuditOutput;
   /** The setting AUDIT_SUBJECT. */
   subject: 'hash' | 'sub' | 'both';
-  /** The union member of a response. */
-  memberOf(known: KnownOutcome): { __typename: string };
 };
 
 /**
@@ -37,29 +33,21 @@ export class Audit {
     };
   }
 
-  async #write<Name extends WriteName>(
+  async #write<Result>(
     calls: Calls,
-    request: WriteRequest<Name>,
+    request: WriteRequest<Result>,
     scope: RequestScope,
-  ): Promise<Responses[Name] | OutcomeUnknown> {
+  ): Promise<Result | OutcomeUnknown> {
     const { output, subject } = this.#options;
     const write = new AuditedWrite(describe(request, scope, subject), output, this.#sent);
     try {
       const result = await calls.write({ ...request, observer: write }, scope);
-      write.end(this.#outcomeOf(request.operation, result));
+      write.end(auditedOutcomeOf(request, result));
       return result;
     } catch (error) {
       write.end({ outcome: null, code: codeOf(error) });
       throw error;
     }
-  }
-
-  #outcomeOf(operation: WriteName, result: unknown): AuditedOutcome {
-    if (result instanceof OutcomeUnknown) {
-      return { outcome: 'LedgerOutcomeUnknown', code: result.code };
-    }
-    const { __typename } = this.#options.memberOf(knownOutcome(operation, result));
-    return { outcome: __typename };
   }
 
   /** Records that the outcome of the writes in flight is unknown, before an exit that does not wait for them. */
@@ -75,6 +63,15 @@ export class Audit {
   }
 }
 
+function auditedOutcomeOf<Result>(
+  { operation }: WriteRequest<Result>,
+  result: Result | OutcomeUnknown,
+): AuditedOutcome {
+  return result instanceof OutcomeUnknown
+    ? { outcome: 'LedgerOutcomeUnknown', code: result.code }
+    : { outcome: operation.member(result).__typename };
+}
+
 /** What both lines of a write say. */
 function describe(
   { operation, responseName, targets }: WriteRequest,
@@ -83,7 +80,7 @@ function describe(
 ): AuditedRequest {
   const { ids, files, omitted } = targets();
   const { issuer: iss, subject: sub, hash, application: azp } = caller;
-  const action = enumValueOf(operation);
+  const { field, action, name } = operation;
   return {
     writeId: crypto.randomUUID(),
     requestId,
@@ -92,9 +89,9 @@ function describe(
     ...(shown !== 'hash' && { sub }),
     ...((shown !== 'sub' || sub === null) && { caller: hash }),
     ...(azp !== undefined && { azp }),
-    field: fieldOf(operation),
+    field,
     ...(action !== undefined && { action }),
-    operation,
+    operation: name,
     responseName: idempotencyResponseName,
     ...(Object.keys(ids).length > 0 && { ids }),
     ...(omitted > 0 && { omittedIds: omitted }),

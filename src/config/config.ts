@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
-import { WorkflowAction } from '../generated/resolvers.ts';
+import type { Operation } from '../upstream/operations.ts';
 import * as types from './environment-variable.ts';
 import { readService, serviceVariables, shownOf } from './service-settings.ts';
 import { findUnknown, findWithoutEffect } from './unknown-variables.ts';
@@ -15,6 +15,7 @@ const samplers = `always_on always_off traceidratio parentbased_always_on parent
 
 const required = 'is required';
 
+/** The variables that depend on no operation. */
 const environment = z.object({
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
@@ -36,8 +37,6 @@ const environment = z.object({
   CORS_ORIGINS: types.list.pipe(z.array(types.origin)).default([]),
   COMPRESSION: types.oneOf('on', 'off').default('on'),
   MAX_WRITES_PER_OPERATION: types.integer(1, 1000).default(5),
-  POLICY_FILE: types.policyFile.optional(),
-  WORKFLOW_ACTIONS: types.workflowActions.default(Object.values(WorkflowAction)),
   IDEMPOTENCY_STORE: types.store.optional(),
   IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
   // The least value is longer than a running process may hold a claim.
@@ -69,7 +68,15 @@ const environment = z.object({
     .default('info'),
 });
 
-type Environment = z.infer<typeof environment>;
+function environmentOf(operations: readonly Operation[]) {
+  const actions = operations.flatMap(({ action }) => action ?? []).sort();
+  return environment.extend({
+    POLICY_FILE: types.policyFile(operations).optional(),
+    WORKFLOW_ACTIONS: types.someOf(actions).default(actions),
+  });
+}
+
+type Environment = z.infer<ReturnType<typeof environmentOf>>;
 
 /** Where traces are sent: to the address for traces, or to the address for all signals with the path of traces added. */
 function tracesEndpointOf(env: Environment): URL | undefined {
@@ -126,26 +133,28 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
-/** All variables: their names, and the types that parse them. */
-export const variables: Readonly<Record<string, z.ZodType>> = {
-  ...environment.shape,
-  ...serviceVariables.shape,
-};
+/** All variables of a gateway with these operations: their names, and the types that parse them. */
+export function variablesOf(operations: readonly Operation[]): Readonly<Record<string, z.ZodType>> {
+  return { ...environmentOf(operations).shape, ...serviceVariables.shape };
+}
 
 /**
  * Reads the configuration from environment variables, grouped by the part of the gateway that uses it. An empty variable
  * counts as missing. Durations are in milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with
  * one line for each invalid or missing variable.
  */
-export function readConfig(values: Record<string, string | undefined>) {
+export function readConfig(
+  values: Record<string, string | undefined>,
+  operations: readonly Operation[],
+) {
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-  const { data: env, error } = environment.safeParse(given);
+  const { data: env, error } = environmentOf(operations).safeParse(given);
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
   const { service, problems: ofService } = readService(given);
   problems.push(...ofService, ...jointProblems(given));
-  const [names, known] = [Object.keys(given), Object.keys(variables)];
+  const [names, known] = [Object.keys(given), Object.keys(variablesOf(operations))];
   problems.push(...findUnknown(names, known));
   if (!env || !service || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));

@@ -3,8 +3,8 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/token-kind.ts';
-import { WorkflowAction } from '../generated/resolvers.ts';
 import { readPolicy } from '../policy/policy-file.ts';
+import type { Operation } from '../upstream/operations.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
 import { faultOfStoreUrl } from './store-url.ts';
@@ -47,7 +47,7 @@ const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
 export const nonEmptyList = nonEmptyListOf(z.string());
 
 /** A list of some of these names. */
-function someOf<Name extends string>(names: Name[]) {
+export function someOf<Name extends string>(names: Name[]) {
   const message = `must be a list of ${names.join(', ')}`;
   return list.pipe(z.array(z.enum(names, message)).min(1, message));
 }
@@ -69,11 +69,6 @@ const tokenType = z
 export const tokenTypes = list.pipe(
   z.array(tokenType).min(1, 'must be a list of types such as at+jwt'),
 );
-
-/** Names of the schema's enum. They are parsed to the values that resolvers get. */
-export const workflowActions = someOf(
-  Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[],
-).transform((names) => names.map((name) => WorkflowAction[name]));
 
 export const url = z
   .string()
@@ -185,11 +180,13 @@ export const headersFile = fileOf((text) => {
   return z.record(headerName, headerValue).parse(Object.fromEntries(pairs));
 }, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
 
-export const policyFile = fileOf((text) => {
-  const policy = readPolicy(text);
-  if ('faults' in policy) throw new TextFault(`must be a policy: ${policy.faults.join('; ')}`);
-  return policy;
-}, 'must be a readable file with a policy');
+/** A file with a policy for these operations. */
+export const policyFile = (operations: readonly Operation[]) =>
+  fileOf((text) => {
+    const policy = readPolicy(text, operations);
+    if ('faults' in policy) throw new TextFault(`must be a policy: ${policy.faults.join('; ')}`);
+    return policy;
+  }, 'must be a readable file with a policy');
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
 const manifest = z.union([

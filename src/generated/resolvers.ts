@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
 import type { GlCodeEntity } from '../resolvers/gl-code.ts';
-import type { Context } from '../resolvers/context.ts';
+import type { Context } from '../graphql/resolver-context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
@@ -508,17 +508,17 @@ export type UploadWorkflowCsvResult = LedgerFailed | LedgerNoMoreInvoices | Ledg
 /** An action on a workflow, a solution or an account. */
 export const WorkflowAction = {
   /** Restart the workflow (`restartWorkflow2`). */
-  RESTART: 'restartWorkflow2',
+  RESTART: 'RESTART',
   /** Restart the workflow and move to the next one (`restartWorkflowAndMoveToNext`). */
-  RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext',
+  RESTART_AND_MOVE_TO_NEXT: 'RESTART_AND_MOVE_TO_NEXT',
   /** Restore the global solution (`reStoreGlobalSolution`). */
-  RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution',
+  RESTORE_GLOBAL_SOLUTION: 'RESTORE_GLOBAL_SOLUTION',
   /** Restore the solution (`reStoreSolution`). */
-  RESTORE_SOLUTION: 'reStoreSolution',
+  RESTORE_SOLUTION: 'RESTORE_SOLUTION',
   /** Update the solution guide (`updateSolutionGuide`). */
-  UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide',
+  UPDATE_SOLUTION_GUIDE: 'UPDATE_SOLUTION_GUIDE',
   /** Upgrade to HQ (`upgradeToHQ`). */
-  UPGRADE_TO_HQ: 'upgradeToHQ'
+  UPGRADE_TO_HQ: 'UPGRADE_TO_HQ'
 } as const;
 
 export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
@@ -754,7 +754,7 @@ export type ResolversTypes = {
   SettledWrite: ResolverTypeWrapper<Omit<SettledWrite, 'outcome'> & { outcome: ResolversTypes['WriteOutcome'] }>;
   SettledWrites: ResolverTypeWrapper<Omit<SettledWrites, 'writes'> & { writes: Array<ResolversTypes['SettledWrite']> }>;
   UploadWorkflowCsvResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['UploadWorkflowCsvResult']>;
-  WorkflowAction: null;
+  WorkflowAction: WorkflowAction;
   WorkflowActionCompleted: ResolverTypeWrapper<WorkflowActionCompleted>;
   WorkflowActionResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['WorkflowActionResult']>;
   WorkflowCsvInput: WorkflowCsvInput;
@@ -905,8 +905,6 @@ export type UploadWorkflowCsvResultResolvers<ContextType = Context, ParentType e
   __resolveType: TypeResolveFn<'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus' | 'WorkflowCsvUploaded', ParentType, ContextType>;
 };
 
-export type WorkflowActionResolvers = { RESTART: 'restartWorkflow2', RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext', RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution', RESTORE_SOLUTION: 'reStoreSolution', UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide', UPGRADE_TO_HQ: 'upgradeToHQ' };
-
 export type WorkflowActionCompletedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowActionCompleted'] = ResolversParentTypes['WorkflowActionCompleted']> = {
   action?: Resolver<ResolversTypes['WorkflowAction'], ParentType, ContextType>;
   invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -952,7 +950,6 @@ export type Resolvers<ContextType = Context> = {
   SettledWrite?: SettledWriteResolvers<ContextType>;
   SettledWrites?: SettledWritesResolvers<ContextType>;
   UploadWorkflowCsvResult?: UploadWorkflowCsvResultResolvers<ContextType>;
-  WorkflowAction?: WorkflowActionResolvers;
   WorkflowActionCompleted?: WorkflowActionCompletedResolvers<ContextType>;
   WorkflowActionResult?: WorkflowActionResultResolvers<ContextType>;
   WorkflowCsvOption?: GraphQLScalarType;

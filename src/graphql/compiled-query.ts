@@ -1,6 +1,7 @@
 import {
   type ASTVisitor,
   type DocumentNode,
+  type GraphQLSchema,
   getNamedType,
   isEnumType,
   Kind,
@@ -12,9 +13,8 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { Compiled, GraphqlDocument, Variables } from './document.ts';
-import { schema } from './schema.ts';
-import { fragmentsOf, isIncluded, selectionCosts } from './selection-cost.ts';
+import type { Compiled, GraphqlDocument } from './document.ts';
+import { fragmentsOf, isIncluded, selectionCosts, type Variables } from './selection-cost.ts';
 
 /** A query is compiled on its Nth execution, so that a query that occurs only once or twice is not. */
 export const COMPILE_AT = 3;
@@ -42,18 +42,18 @@ export function findCompiled(
   const plan = plans.memo(key);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
-    plan.compiled = compile(ast, operation, variables);
+    plan.compiled = compile(document, operation, variables);
   }
   return plan.compiled ?? null;
 }
 
 function compile(
-  document: DocumentNode,
+  { ast, schema }: GraphqlDocument,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): Compiled | null {
-  const query = toCompile(document, variables);
-  const { isCompilable, selectsEnum } = inspect(query);
+  const query = toCompile(ast, variables);
+  const { isCompilable, selectsEnum } = inspect(query, schema);
   if (!isCompilable) return null;
   const options = { disableLeafSerialization: !selectsEnum };
   const result = compileQuery(schema, query, operation.name?.value ?? '', options);
@@ -108,8 +108,8 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
  * selects an enum, whose values differ inside and outside of the gateway. All other leaves already have their final form, and
  * checking each of them again would be a tenth of the cost of a long list.
  */
-function inspect(document: DocumentNode) {
-  const costOf = selectionCosts(fragmentsOf(document));
+function inspect(document: DocumentNode, schema: GraphQLSchema) {
+  const costOf = selectionCosts(schema, fragmentsOf(document));
   const typeInfo = new TypeInfo(schema);
   let [isCompilable, selectsEnum] = [true, false];
   const visitor: ASTVisitor = {

@@ -3,6 +3,7 @@ import {
   type ASTVisitFn,
   type DocumentNode,
   type FieldNode,
+  type GraphQLSchema,
   Kind,
   OperationTypeNode,
   parse,
@@ -57,12 +58,16 @@ function check(what: Limit, count: number): void {
 const tooManyTokens = `Syntax Error: Document contains more that ${limits.tokens} tokens. Parsing aborted.`;
 
 /** Parses a document. Throws `OPERATION_LIMIT_EXCEEDED` with the name of the limit, or a GraphQLError for a syntax error. */
-export function parseWithinLimits(source: Source, maxWrites: number): DocumentNode {
+export function parseWithinLimits(
+  source: Source,
+  schema: GraphQLSchema,
+  maxWrites: number,
+): DocumentNode {
   check('bytes', Buffer.byteLength(source.body));
   try {
     const document = parse(source, { maxTokens: limits.tokens });
     checkNodes(document);
-    checkDefinitions(document, maxWrites);
+    checkDefinitions(document, schema, maxWrites);
     return document;
   } catch (error) {
     // The parser ran out of stack, because the document is nested too deeply.
@@ -72,12 +77,12 @@ export function parseWithinLimits(source: Source, maxWrites: number): DocumentNo
   }
 }
 
-function checkDefinitions(document: DocumentNode, maxWrites: number): void {
+function checkDefinitions(document: DocumentNode, schema: GraphQLSchema, maxWrites: number): void {
   const { definitions } = document;
   const fragments = fragmentsOf(document);
   check('fragments', fragments.size);
   check('operations', definitions.length - fragments.size);
-  const costOf = selectionCosts(fragments);
+  const costOf = selectionCosts(schema, fragments);
   const countComparisons = comparisonsOf(fragments);
   for (const definition of definitions) {
     if (!('selectionSet' in definition)) continue;

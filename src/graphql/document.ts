@@ -1,9 +1,14 @@
 import { hash } from 'node:crypto';
-import { type DocumentNode, type ExecutionResult, type GraphQLFormattedError, Kind } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  Kind,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Context } from '../resolvers/context.ts';
-
-export type Variables = Record<string, unknown>;
+import type { Context } from './resolver-context.ts';
+import type { Variables } from './selection-cost.ts';
 
 /** The compiled form of an operation. If the result has no data, no resolver has run. */
 export type Compiled = (
@@ -22,6 +27,8 @@ export function hashOf(text: string): string {
 /** A document within the limits, with everything that is known about it. */
 export class GraphqlDocument {
   readonly text: string;
+  /** The schema that it is executed with. */
+  readonly schema: GraphQLSchema;
   /** Empty if the document is invalid. */
   ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
   /** The faults of an invalid document. These are no Error objects, which would keep in memory what their stacks refer to. */
@@ -36,7 +43,8 @@ export class GraphqlDocument {
     memoMethod: () => ({ executions: 0, compiled: undefined }),
   });
 
-  constructor(text: string) {
+  constructor(text: string, schema: GraphQLSchema) {
     this.text = text;
+    this.schema = schema;
   }
 }

@@ -3,6 +3,7 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLFormattedError,
+  type GraphQLSchema,
   getLocation,
   getOperationAST,
   Source,
@@ -16,10 +17,10 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { GraphqlDocument, hashOf } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
-import { schema } from './schema.ts';
 import { type Manifest, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 export type DocumentOptions = {
+  schema: GraphQLSchema;
   introspection: boolean;
   maxWritesPerOperation: number;
   /** Whether documents that are not trusted are executed too, and named in the log. */
@@ -118,11 +119,11 @@ export class Documents implements DocumentStore {
   }
 
   #parse(text: string): GraphqlDocument {
-    const { introspection, maxWritesPerOperation } = this.#options;
-    const document = new GraphqlDocument(text);
+    const { schema, introspection, maxWritesPerOperation } = this.#options;
+    const document = new GraphqlDocument(text, schema);
     const source = new Source(text);
     try {
-      const ast = parseWithinLimits(source, maxWritesPerOperation);
+      const ast = parseWithinLimits(source, schema, maxWritesPerOperation);
       source.body = ''; // Otherwise the line and column would be computed of thousands of places that an error may name.
       const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       // If there are more, a tenth error says so.

@@ -1,55 +1,57 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { invalidReference, type Reference } from '../resolvers/entity.ts';
-import { entities } from '../resolvers/index.ts';
+import { invalidReference, type ReadReference, type Reference } from './entity.ts';
 import type { RequestContext } from './request-context.ts';
 
-/**
- * Resolves references of other subgraphs to the entities of `resolvers/index.ts`. A reference that the service does not list
- * is null. All references are checked before one is resolved. The resolver of `@apollo/subgraph` would resolve all of them
- * without yielding to the event loop.
- */
-export const resolveEntities: GraphQLFieldResolver<unknown, RequestContext> = async (
-  _,
-  args,
-  context,
-  info,
-) => {
-  const representations: readonly unknown[] = args.representations;
-  const loaders = context.loaders(); // Throws if the request has no token.
-  const limits = context.limits();
-  limits.admitReferences(representations.length, info);
-  const references: (Reference | null | GatewayError)[] = [];
-  const lists = new Map<string, Reference>();
-  for (const representation of representations) {
-    const reference = readReference(representation);
-    references.push(reference);
-    if (reference instanceof GatewayError) limits.admitFailure(reference);
-    else if (reference) {
-      limits.admitLookup(reference.list);
-      lists.set(reference.list, reference);
-    }
-  }
-  const loading = [...lists].map(async ([list, reference]) => {
-    const index = await reference.readIndex(loaders).catch((error: Error) => error);
-    return [list, index] as const;
-  });
-  const indexes = new Map(await Promise.all(loading));
-  // If a list contains an Error, graphql-js reports it with the path of the item.
-  const find = (reference: Reference | null | GatewayError) => {
-    if (reference === null || reference instanceof GatewayError) return reference;
-    const index = indexes.get(reference.list);
-    if (!(index instanceof Error))
-      return reference.key === null ? undefined : index?.get(reference.key);
-    limits.admitFailure(index);
-    return index;
-  };
-  const found = references.map(find);
-  await limits.admitEntities(found, info);
-  return found;
-};
+/** The types with `@key`, and the function that reads a reference of another subgraph to each. */
+export type Entities = Readonly<Record<string, ReadReference>>;
 
-function readReference(representation: unknown): Reference | null | GatewayError {
+/**
+ * Creates the resolver of references of other subgraphs to these entities. A reference that the service does not list is null.
+ * All references are checked before one is resolved. The resolver of `@apollo/subgraph` would resolve all of them without
+ * yielding to the event loop.
+ */
+export const createEntityResolver =
+  (entities: Entities): GraphQLFieldResolver<unknown, RequestContext> =>
+  async (_, args, context, info) => {
+    const representations: readonly unknown[] = args.representations;
+    const loaders = context.loaders(); // Throws if the request has no token.
+    const limits = context.limits();
+    limits.admitReferences(representations.length, info);
+    const references: (Reference | null | GatewayError)[] = [];
+    const lists = new Map<string, Reference>();
+    for (const representation of representations) {
+      const reference = readReference(representation, entities);
+      references.push(reference);
+      if (reference instanceof GatewayError) limits.admitFailure(reference);
+      else if (reference) {
+        limits.admitLookup(reference.list);
+        lists.set(reference.list, reference);
+      }
+    }
+    const loading = [...lists].map(async ([list, reference]) => {
+      const index = await reference.readIndex(loaders).catch((error: Error) => error);
+      return [list, index] as const;
+    });
+    const indexes = new Map(await Promise.all(loading));
+    // If a list contains an Error, graphql-js reports it with the path of the item.
+    const find = (reference: Reference | null | GatewayError) => {
+      if (reference === null || reference instanceof GatewayError) return reference;
+      const index = indexes.get(reference.list);
+      if (!(index instanceof Error))
+        return reference.key === null ? undefined : index?.get(reference.key);
+      limits.admitFailure(index);
+      return index;
+    };
+    const found = references.map(find);
+    await limits.admitEntities(found, info);
+    return found;
+  };
+
+function readReference(
+  representation: unknown,
+  entities: Entities,
+): Reference | null | GatewayError {
   const fields: Record<string, unknown> = Object(representation);
   const name = String(fields.__typename);
   const read = Object.hasOwn(entities, name) ? entities[name] : undefined;

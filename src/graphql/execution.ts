@@ -25,7 +25,6 @@ import type { FieldObserver } from './field-metrics.ts';
 import { checkInput, checkResponseName } from './input-checks.ts';
 import type { RequestContext } from './request-context.ts';
 import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
-import { schema } from './schema.ts';
 
 /**
  * Executes operations in the event `responseForOperation`, in place of Apollo Server. Queries that are frequent are
@@ -119,7 +118,8 @@ async function run(
   let result = limits && (await runCompiled());
   if (!result) {
     limits?.start('interpreted');
-    const all = { schema, document: document.ast, contextValue, operationName };
+    const { schema, ast } = document;
+    const all = { schema, document: ast, contextValue, operationName };
     result = await execute({ ...all, variableValues: variables });
     // The second execution does not request the lists again, because they are in the loaders.
     const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);

@@ -13,14 +13,15 @@ import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { type ContextDependencies, createContext, type RequestContext } from './request-context.ts';
-import { schema } from './schema.ts';
+import { createSchema, type SchemaParts } from './schema.ts';
 import type { Manifest } from './trusted-documents.ts';
 
 /** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
 const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
 type GraphqlOptions = {
-  documents: Omit<DocumentOptions, 'log'> & {
+  schema: SchemaParts;
+  documents: Omit<DocumentOptions, 'log' | 'schema'> & {
     /** Manifests of the trusted documents, by id. Undefined if all documents are executed. */
     trustedDocuments: readonly Manifest[] | undefined;
   };
@@ -39,7 +40,8 @@ export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
 export async function startGraphql(options: GraphqlOptions) {
   const { observe, log } = options;
   const { trustedDocuments, ...rules } = options.documents;
-  const documents = new Documents({ ...rules, log });
+  const schema = createSchema(options.schema);
+  const documents = new Documents({ ...rules, schema, log });
   if (trustedDocuments) await documents.trust(trustedDocuments);
   const formatError = createErrorFormatter(log);
   const apollo = new ApolloServer<RequestContext>({

@@ -3,11 +3,11 @@ import {
   type ASTVisitFn,
   type ASTVisitor,
   coerceInputValue,
-  type DocumentNode,
   type FloatValueNode,
   GraphQLError,
   GraphQLID,
   type GraphQLInputType,
+  type GraphQLSchema,
   getNamedType,
   getNullableType,
   type IntValueNode,
@@ -27,8 +27,8 @@ import { core } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { InputFaults, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
-import type { GraphqlDocument, Variables } from './document.ts';
-import { schema } from './schema.ts';
+import type { GraphqlDocument } from './document.ts';
+import type { Variables } from './selection-cost.ts';
 
 /**
  * Checks the input of an operation before anything is executed. Throws `BAD_USER_INPUT` with all faults of variables
@@ -50,11 +50,11 @@ export function checkInput(
   };
   let uses: Map<string, Use> | undefined;
   const useOf: UseOf = (variable) => {
-    uses ??= usesOf(document.ast, operation);
+    uses ??= usesOf(document, operation);
     return uses.get(variable) ?? { path: [], isNonNull: false };
   };
   if (!document.isExact) checkLiterals(document, add, useOf);
-  checkVariables(operation, variables, add, useOf);
+  checkVariables(document.schema, operation, variables, add, useOf);
   faults.throwIfAny();
 }
 
@@ -71,7 +71,7 @@ type Use = { path: Path; isNonNull: boolean };
  */
 function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): void {
   document.isExact = true;
-  const types = new TypeInfo(schema);
+  const types = new TypeInfo(document.schema);
   const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
     const type = types.getInputType();
     // An ID is a text, so its digits are kept.
@@ -88,6 +88,7 @@ function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): 
  * as objects. The messages of graphql-js are not used, because they repeat the whole input and suggest names of the schema.
  */
 function checkVariables(
+  schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
   addFault: AddFault,
@@ -174,7 +175,10 @@ export function checkResponseName(
   throw new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
 }
 
-function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map<string, Use> {
+function usesOf(
+  { ast, schema }: GraphqlDocument,
+  operation: OperationDefinitionNode,
+): Map<string, Use> {
   const uses = new Map<string, Use>();
   const types = new TypeInfo(schema);
   const visitor: ASTVisitor = {
@@ -187,7 +191,7 @@ function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map
       uses.set(name.value, { path, isNonNull });
     },
   };
-  visit(document, visitWithTypeInfo(types, visitor));
+  visit(ast, visitWithTypeInfo(types, visitor));
   return uses;
 }
 

@@ -2,15 +2,19 @@ import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
-import type { Context } from '../resolvers/context.ts';
-import { createLoaders, type Loaders } from '../resolvers/loaders.ts';
 import type { Calls } from '../upstream/call.ts';
-import { createClient } from '../upstream/client.ts';
 import type { GraphqlDocument } from './document.ts';
+import { createLoaders, type Loaders } from './loaders.ts';
+import type { Context } from './resolver-context.ts';
 import { ResponseLimits } from './response-limits.ts';
 
-/** The context of a request, for its resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
-export type RequestContext = ReturnType<typeof createContext>;
+/** The context of a request. If the request has no token, its functions throw `UNAUTHENTICATED`. */
+export type RequestContext = Context & {
+  /** Undefined if the request names no document. */
+  readonly document: GraphqlDocument | undefined;
+  readonly scope: RequestScope | null;
+  readonly state: RequestState;
+};
 
 export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {
   calls: Calls;
@@ -24,25 +28,22 @@ export function createContext(
   scope: RequestScope | null,
   state: RequestState,
   document: GraphqlDocument | undefined,
-) {
+): RequestContext {
   const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
-  const service = scope && createClient(calls, scope);
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
   let loaders: Loaders | undefined;
   return {
-    /** Undefined if the request names no document. */
     document,
     scope,
     state,
-    // The following is for resolvers (resolvers/context.ts).
-    service: () => required(service),
+    write: async (request, { path }) =>
+      calls.write({ ...request, responseName: String(path.key) }, required(scope)),
     loaders() {
-      loaders ??= createLoaders(required(service), required(limits));
+      loaders ??= createLoaders(calls, required(scope), required(limits));
       return loaders;
     },
     limits: () => required(limits),
-    settle: async (key: string, ageMs: number | null | undefined) =>
-      settle(key, ageMs, required(scope)),
+    settle: async (key, ageMs) => settle(key, ageMs, required(scope)),
     csvOptionParam,
     workflowActions,
   };

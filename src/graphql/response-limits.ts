@@ -3,7 +3,6 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
@@ -39,7 +38,7 @@ export const tooLongToInterpret = limitExceeded(
 );
 
 /** Limits the lists and references of one response, reserves their memory, and waits for CPU time. */
-export class ResponseLimits implements Limits {
+export class ResponseLimits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
   readonly #lookups = new Set<string>();
@@ -76,10 +75,15 @@ export class ResponseLimits implements Limits {
     if (this.#counted.failed > 500) throw error; // More errors would take 100 ms.
   }
 
+  /**
+   * Resolves when there is CPU time to report a failed call. Each field that waits for the call gets an error of its own, and
+   * hundreds of requests may wait for the same call, or have been cancelled together.
+   */
   async failureTurn(): Promise<void> {
     await this.#scope.turn();
   }
 
+  /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
     this.#checkLookups();
@@ -95,17 +99,20 @@ export class ResponseLimits implements Limits {
     }
   }
 
+  /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
   reserveList(list: readonly object[], bytes: number): Promise<void> | undefined {
     const note = () => void this.#lists.set(list, bytes);
     // An item takes about 150 bytes besides its texts.
     return this.#reserve(bytes + list.length * 150)?.then(note) ?? note();
   }
 
+  /** Reserves memory for the texts of a list that are prepared for searches, and waits for CPU time to prepare them. */
   reserveSearchText(list: readonly object[]): Promise<void> | undefined {
     // In a string with one character beyond Latin-1, each takes two bytes.
     return this.#reserveAndWait((this.#lists.get(list) ?? 0) * 2 + list.length * 4);
   }
 
+  /** Reserves memory for a copy or an index of at most `items` items of a list, and waits for CPU time to make it. */
   reserveCopy(items: number): Promise<void> | undefined {
     return this.#reserveAndWait(items * 8);
   }

@@ -1,40 +1,44 @@
-import { readFileSync } from 'node:fs';
-import { buildSubgraphSchema } from '@apollo/subgraph';
+import { buildSubgraphSchema, type GraphQLResolverMap } from '@apollo/subgraph';
 import {
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   parse,
 } from 'graphql';
-import { clientDisconnected } from '../errors/gateway-error.ts';
-import { argumentChecks, resolvers } from '../resolvers/index.ts';
+import type { z } from 'zod';
+import { clientDisconnected, missingToken } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { codeOf } from '../upstream/upstream-error.ts';
 import { argumentCheckOf } from './argument-checks.ts';
-import { resolveEntities } from './entities.ts';
+import { createEntityResolver, type Entities } from './entities.ts';
 import type { RequestContext } from './request-context.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
 
-/** The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers. */
-export const schema = createSchema();
+/** What a schema is made of. */
+export type SchemaParts = {
+  /** The schema of the subgraph in the schema definition language. */
+  readonly typeDefs: string;
+  readonly resolvers: GraphQLResolverMap<RequestContext>;
+  /** Checks that the types of arguments cannot express, by root field (argument-checks.ts). */
+  readonly argumentChecks: Readonly<Record<string, z.ZodType>>;
+  readonly entities: Entities;
+};
 
-function createSchema(): GraphQLSchema {
-  const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
-  const federated = {
-    ...resolvers,
-    Query: { ...resolvers.Query, _entities: resolveEntities },
-  };
-  const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: federated }]);
+/** Creates the executable schema of a subgraph of a federated graph. */
+export function createSchema(parts: SchemaParts): GraphQLSchema {
+  const { typeDefs, resolvers, argumentChecks, entities } = parts;
+  const schema = buildSubgraphSchema([{ typeDefs: parse(typeDefs), resolvers }]);
   const limit = schema.getDirective('limit');
   if (!limit) throw new Error('The schema does not define @limit.');
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
-      const name = `${type}.${field.name}`;
       // The fields that federation adds check their own arguments.
       const isOwn = !field.name.startsWith('_');
-      const check = argumentCheckOf(isOwn ? field.args : [], limit, argumentChecks[field.name]);
-      if (field.resolve) field.resolve = observed(name, field.resolve, check);
+      const check = isOwn && argumentCheckOf(field.args, limit, argumentChecks[field.name]);
+      if (field.name === '_entities') field.resolve = createEntityResolver(entities);
+      const name = `${type}.${field.name}`;
+      if (field.resolve) field.resolve = observed(name, field.resolve, check || undefined);
     }
   }
   return schema;
@@ -56,8 +60,11 @@ async function limited(
   return result;
 }
 
-/** Adds a span to the resolver of a root field, checks its arguments, and limits its result, which it notes. */
-function observed(field: string, resolve: Resolver, check: (args: object) => void): Resolver {
+/**
+ * Adds a span to the resolver of a root field, checks the token and the arguments, and limits the result, which it notes.
+ * Without `check`, the field needs no token.
+ */
+function observed(field: string, resolve: Resolver, check?: (args: object) => void): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
@@ -70,7 +77,8 @@ function observed(field: string, resolve: Resolver, check: (args: object) => voi
         // If the connection has closed, nobody could learn the outcome of a further write. A repeat with the key executes it
         // (docs/decisions/0016).
         if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
-        if (context.scope) check(args); // Without a token, the resolver throws `UNAUTHENTICATED`.
+        if (check && !context.scope) throw missingToken();
+        check?.(args);
         const result = await resolve(source, args, context, info);
         const { __typename = 'ok', code }: Member = Object(result);
         note(__typename, code);

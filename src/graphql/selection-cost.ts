@@ -3,14 +3,17 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLResolveInfo,
-  isScalarType,
+  type GraphQLSchema,
+  isObjectType,
   Kind,
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { resolvers } from '../resolvers/index.ts';
-import type { Variables } from './document.ts';
+import { memo } from '../lib/memo.ts';
+
+/** The values of the variables of an operation. */
+export type Variables = Record<string, unknown>;
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
@@ -24,11 +27,14 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
 }
 
 /** The names of the fields of objects that have a resolver. All others are properties. */
-const computed = new Set(
-  Object.entries(resolvers).flatMap(([type, fields]) =>
-    type === 'Query' || type === 'Mutation' || isScalarType(fields) ? [] : Object.keys(fields),
-  ),
-);
+const computedFields = memo((schema: GraphQLSchema): ReadonlySet<string> => {
+  const roots = [schema.getQueryType(), schema.getMutationType()];
+  const objects = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const fields = objects
+    .filter((type) => !roots.includes(type) && !type.name.startsWith('_'))
+    .flatMap((type) => Object.values(type.getFields()));
+  return new Set(fields.filter(({ resolve }) => resolve).map(({ name }) => name));
+});
 
 /** The counts for a selection set: what it contains at all levels, with fragments expanded. */
 const nothing = {
@@ -84,6 +90,7 @@ function add(sum: SelectionCost, other: SelectionCost): void {
 function costOfField(
   { alias, name, selectionSet }: FieldNode,
   inner: SelectionCost,
+  computed: ReadonlySet<string>,
 ): SelectionCost {
   return {
     ...inner,
@@ -101,7 +108,8 @@ function costOfField(
  * spread. With `variables`, fields that their values exclude are not counted. The function throws `OPERATION_LIMIT_EXCEEDED`
  * for a fragment that spreads itself.
  */
-export function selectionCosts(fragments: Fragments, variables?: Variables) {
+export function selectionCosts(schema: GraphQLSchema, fragments: Fragments, variables?: Variables) {
+  const computed = computedFields(schema);
   /** The costs of fragments by name. Null for a fragment that is being computed. */
   const known = new Map<string, SelectionCost | null>();
 
@@ -116,7 +124,7 @@ export function selectionCosts(fragments: Fragments, variables?: Variables) {
         continue;
       }
       const inner = costOf(selection.selectionSet);
-      add(sum, selection.kind === Kind.FIELD ? costOfField(selection, inner) : inner);
+      add(sum, selection.kind === Kind.FIELD ? costOfField(selection, inner, computed) : inner);
     }
     return sum;
   }
@@ -152,13 +160,13 @@ export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
 
 function costOf(
   set: SelectionSetNode,
-  { fragments, variableValues }: GraphQLResolveInfo,
+  { fragments, variableValues, schema }: GraphQLResolveInfo,
 ): SelectionCost {
   const known = constant.get(set);
   if (known) return known;
   const all = new Map(Object.entries(fragments));
-  const cost = selectionCosts(all)(set);
-  if (cost.directives > 0) return selectionCosts(all, variableValues)(set);
+  const cost = selectionCosts(schema, all)(set);
+  if (cost.directives > 0) return selectionCosts(schema, all, variableValues)(set);
   constant.set(set, cost);
   return cost;
 }

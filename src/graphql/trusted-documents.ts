@@ -12,7 +12,6 @@ import {
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { type GraphqlDocument, hashOf } from './document.ts';
-import { schema } from './schema.ts';
 
 /** Documents by their ids. */
 export type Manifest = ReadonlyMap<string, string>;
@@ -64,7 +63,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 const nameOf = ({ ast }: GraphqlDocument) => getOperationAST(ast)?.name?.value;
 
-const lacksTypename = ({ ast }: GraphqlDocument) =>
+const lacksTypename = ({ ast, schema }: GraphqlDocument) =>
   validate(schema, ast, [findMissingTypename]).length > 0;
 
 /**

@@ -57,11 +57,11 @@ export function intentOf(
 
 /** A hash of an upstream request, to recognize a key that is reused for another request. */
 export function fingerprintOf(
-  { operation, search = '', body = '' }: UpstreamRequest,
+  { operation: { name }, search, body = '' }: UpstreamRequest,
   forwarded?: RequestScope['forwarded'],
 ): string {
   // The body is hashed as it is, because encoding a long one again takes time.
-  const start = JSON.stringify(forwarded ? [operation, search, forwarded] : [operation, search]);
+  const start = JSON.stringify(forwarded ? [name, search, forwarded] : [name, search]);
   return createHash('sha256').update(start).update(body).digest('base64url');
 }
 

@@ -10,7 +10,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
-import { operations, type WriteName } from '../upstream/operations.ts';
+import type { WriteOperation } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
 
@@ -50,6 +50,7 @@ export function createIdempotencyMetrics(
   metrics: Metrics,
   store: Pick<IdempotencyStore, 'usage'>,
   kind: string,
+  writes: readonly WriteOperation[],
   log: StoreLog,
   { watch, isFailing }: StoreWatch,
 ) {
@@ -61,8 +62,8 @@ export function createIdempotencyMetrics(
   for (const result of idempotencyResults) claims.inc({ result }, 0);
   const unknownHelp = 'Writes whose outcome became unknown, without replays and repeats';
   const unknown = metrics.counter('unknown_outcomes_total', unknownHelp, 'operation', 'outcome');
-  for (const { effect, graphql: operation } of Object.values(operations)) {
-    if (effect === 'read') continue;
+  const labels = new Map(writes.map(({ name, graphql }) => [name, graphql]));
+  for (const operation of labels.values()) {
     for (const outcome of [...recordableCodes, 'ORPHANED']) unknown.inc({ operation, outcome }, 0);
   }
   const latency = metrics.histogram(
@@ -92,8 +93,8 @@ export function createIdempotencyMetrics(
       isKeylessLogged = true;
     },
     /** Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. */
-    unknownOutcome(operation: WriteName, code: string, scope: LogScope, claim?: string) {
-      unknown.inc({ operation: operations[operation].graphql, outcome: code });
+    unknownOutcome(operation: string, code: string, scope: LogScope, claim?: string) {
+      unknown.inc({ operation: labels.get(operation) ?? operation, outcome: code });
       log.warn({ ...lineOf(scope, claim), operation, code }, 'outcome unknown');
     },
     /** Counts the rejection of a write or a settlement, and logs a reused key. Returns the error for the client. */

@@ -1,9 +1,11 @@
 import { Claims, Completeness, createStore, createStoreWatch } from '@ledger-gateway/at-most-once';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Operation } from '../upstream/operations.ts';
 import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
+import { createOutcomeReader } from './recorded-outcome.ts';
 import { createSettle } from './settle.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
@@ -14,6 +16,7 @@ type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
     quarantineMs: number;
     maxKeys: number;
   };
+  operations: readonly Operation[];
   /** How many bytes a `memory` store may take. */
   memoryBytes: number;
   maxWritesPerKey: number;
@@ -36,12 +39,15 @@ export async function createIdempotency(options: Options) {
   const { watch, isFailing } = storeWatch;
   const completeness = new Completeness({ store, retentionMs, quarantineMs, log, watch });
   const [kind = ''] = settings.store.split(':');
-  const metrics = createIdempotencyMetrics(options.metrics, store, kind, log, storeWatch);
+  const writes = options.operations.filter((one) => one.effect === 'write');
+  const metrics = createIdempotencyMetrics(options.metrics, store, kind, writes, log, storeWatch);
   const claims = new Claims(store, completeness, options.maxWritesPerKey, isFailing);
   const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
+  const readOutcome = createOutcomeReader(writes);
+  const parts = { claims, openWrites, readOutcome, metrics, timeoutMs };
   return {
-    calls: new IdempotentCalls({ calls, claims, openWrites, metrics, isRequired, timeoutMs }),
-    settle: createSettle({ claims, openWrites, metrics, timeoutMs }),
+    calls: new IdempotentCalls({ calls, isRequired, ...parts }),
+    settle: createSettle(parts),
     /** Updates the store with what it does not have yet, and closes it. */
     async close() {
       completeness.close();

@@ -6,19 +6,20 @@ import { remove } from '../lib/remove.ts';
 import { shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
-import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
+import type { WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
-import { knownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
+import { type Outcome, type ReadOutcome, toRecord } from './recorded-outcome.ts';
 
 /** The parts that writes with a key and settling use. */
 export type IdempotencyParts = {
   calls: Calls;
   claims: Claims;
   openWrites: OpenWrites;
+  readOutcome: ReadOutcome;
   metrics: IdempotencyMetrics;
   /** Whether a write without a key is rejected. */
   isRequired: boolean;
@@ -51,10 +52,10 @@ export class IdempotentCalls implements Calls {
 
   readonly read: Calls['read'] = (request, scope) => this.#options.calls.read(request, scope);
 
-  async write<Name extends WriteName>(
-    request: WriteRequest<Name>,
+  async write<Result>(
+    request: WriteRequest<Result>,
     scope: RequestScope,
-  ): Promise<Responses[Name] | OutcomeUnknown> {
+  ): Promise<Result | OutcomeUnknown> {
     const { isRequired, timeoutMs } = this.#options;
     const { givenKey } = scope;
     if (givenKey.keys.length === 0 && !isRequired) {
@@ -64,7 +65,7 @@ export class IdempotentCalls implements Calls {
     const claim: Claim = {
       ...intentOf(givenKey, scope),
       responseName: scope.idempotencyResponseName ?? request.responseName,
-      operation: request.operation,
+      operation: request.operation.name,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request, scope.forwarded),
       leaseMs: timeoutMs + 5000, // After its timeout, the sender needs some time to record the outcome.
@@ -76,7 +77,7 @@ export class IdempotentCalls implements Calls {
       throw this.#options.metrics.rejected(error, scope, claim.key);
     });
     // The type is right: the fingerprint of the recorded write is the same, and so is its operation.
-    return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Responses[Name]);
+    return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Result);
   }
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
@@ -115,7 +116,7 @@ export class IdempotentCalls implements Calls {
   /** Claims the key and sends the write, or returns the outcome of the request that holds it. Null while that is in flight. */
   async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | null> {
     const { scope, claim } = write;
-    const { claims, metrics } = this.#options;
+    const { claims, readOutcome, metrics } = this.#options;
     const claiming = metrics.timed('claim', claim.caller, claims.claim(claim));
     const result = await claiming.catch((error: unknown) => {
       if (error instanceof ReplyLost) void this.#release(claim);
@@ -159,11 +160,12 @@ export class IdempotentCalls implements Calls {
     });
     const isUnknown = response instanceof OutcomeUnknown;
     // Only the first client gets long texts. Repeats get the short form, from `openWrites` and from the store.
-    const kept = isUnknown ? response : knownOutcome(operation, shortForm(response));
+    const kept = isUnknown ? response : { operation, response: shortForm(response) };
     open.outcome = kept;
-    const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));
+    const record = () =>
+      metrics.timed('record', claim.caller, claims.record(claim, toRecord(kept)));
     await openWrites.update(claim.caller, record, open);
-    return isUnknown ? response : knownOutcome(operation, response);
+    return isUnknown ? response : { operation, response };
   }
 
   async #release(claim: Claim): Promise<void> {
@@ -172,13 +174,14 @@ export class IdempotentCalls implements Calls {
     await openWrites.update(claim.caller, release);
   }
 
-  async #call<Name extends WriteName>(
-    request: WriteRequest<Name>,
+  async #call<Result>(
+    request: WriteRequest<Result>,
     scope: RequestScope,
-  ): Promise<Responses[Name] | OutcomeUnknown> {
+  ): Promise<Result | OutcomeUnknown> {
     const outcome = await this.#options.calls.write(request, scope);
     if (outcome instanceof OutcomeUnknown) {
-      this.#options.metrics.unknownOutcome(request.operation, outcome.code, scope, request.claimId);
+      const { name } = request.operation;
+      this.#options.metrics.unknownOutcome(name, outcome.code, scope, request.claimId);
     }
     return outcome;
   }

@@ -4,7 +4,7 @@ import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { bytesOf } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
-import type { Outcome } from './recorded-outcome.ts';
+import { type Outcome, toRecord } from './recorded-outcome.ts';
 
 /** A write of this process. It has no outcome while it is in flight. */
 export type OpenWrite = { claim: Claim; outcome?: Outcome };
@@ -37,7 +37,7 @@ export class OpenWrites {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The failure is already logged.
     const first = attempt();
-    const bytes = bytesOf(write?.outcome) + 1024; // What an update takes in addition.
+    const bytes = bytesOf(write?.outcome && toRecord(write.outcome)) + 1024; // What an update takes in addition.
     const rest = async () => (await first) ?? (await this.#repeat(caller, attempt, bytes));
     // The first attempt counts, too, so that closing waits for it.
     void this.#updates.track(rest().finally(() => write && remove(this.writes, write)));

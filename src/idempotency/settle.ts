@@ -4,7 +4,7 @@ import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import { ARGUMENTS, carriesKey, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
-import { type Outcome, readOutcome } from './recorded-outcome.ts';
+import type { Outcome } from './recorded-outcome.ts';
 
 /** What was executed with a key, and whether nothing else can have been. */
 export type SettledWrites = {
@@ -21,7 +21,7 @@ export type Settle = ReturnType<typeof createSettle>;
  * for writes in flight as a repeat does. Throws `BAD_USER_INPUT` or `IDEMPOTENCY_UNAVAILABLE`.
  */
 export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequired'>) {
-  const { claims, openWrites, timeoutMs, metrics } = options;
+  const { claims, openWrites, readOutcome, timeoutMs, metrics } = options;
 
   return async function settle(
     key: string,

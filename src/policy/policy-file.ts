@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { enumValueOf, fieldOf } from '../operation-names.ts';
-import { type OperationName, operations, perOperation } from '../upstream/operations.ts';
+import type { Operation } from '../upstream/operations.ts';
 
 /** What the policy says of one operation, after precedence. */
 export type Rule = {
@@ -18,20 +17,13 @@ export type Rule = {
 export type PolicyTable = {
   /** The hash of the file, in hexadecimal digits. */
   readonly sha256: string;
-  readonly rules: Readonly<Record<OperationName, Rule>>;
+  readonly rules: ReadonlyMap<Operation, Rule>;
   /** For each rule, and for each of its keys, the operations for which it counts. */
   readonly covers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 };
 
 /** The rule of all writes. */
 const WRITES = 'writes';
-
-/** The names of the rules that an operation may have, the most specific one first. */
-const levels = perOperation((operation): readonly [string, ...string[]] => {
-  const [field, value] = [fieldOf(operation), enumValueOf(operation)];
-  const general = operations[operation].effect === 'write' ? [WRITES] : [];
-  return value === undefined ? [field, ...general] : [`${field}.${value}`, field, ...general];
-});
 
 const notEmpty = 'must not be empty';
 const text = z.string().regex(/\S/, notEmpty);
@@ -67,26 +59,36 @@ const readRule = z
   .strictObject({ claims, stopped: forWrites, writesPerMinute: forWrites })
   .meta({ id: 'readRule' });
 
-const ruleTypes = new Map(
-  Object.entries(levels).flatMap(([name, names]) => {
-    const isWrite = operations[name as OperationName].effect === 'write';
-    return names.map((each) => [each, (isWrite ? writeRule : readRule).optional()] as const);
-  }),
-);
-ruleTypes.delete(WRITES);
-
-const policySchema = z.strictObject({
-  operations: z.strictObject(Object.fromEntries(ruleTypes)).default({}),
-  [WRITES]: writeRule.default({}),
-});
-
-/** The JSON Schema of a policy file, for editors and for checks of others. */
-export function policyFileSchema(): object {
-  return z.toJSONSchema(policySchema, { io: 'input' });
+/** The names of the rules that an operation may have, the most specific one first. */
+function namesOf({ field, action, effect }: Operation): readonly [string, ...string[]] {
+  const general = effect === 'write' ? [WRITES] : [];
+  return action === undefined ? [field, ...general] : [`${field}.${action}`, field, ...general];
 }
 
-/** Reads the text of a policy file. Returns its faults if it has any. */
-export function readPolicy(json: string): PolicyTable | { faults: string[] } {
+/** The type of a policy for these operations. */
+function policyOf(operations: readonly Operation[]) {
+  const ruleTypes = operations.flatMap((operation) => {
+    const type = (operation.effect === 'write' ? writeRule : readRule).optional();
+    return namesOf(operation).map((name) => [name, type] as const);
+  });
+  const types = new Map(ruleTypes);
+  types.delete(WRITES);
+  return z.strictObject({
+    operations: z.strictObject(Object.fromEntries(types)).default({}),
+    [WRITES]: writeRule.default({}),
+  });
+}
+
+/** The JSON Schema of a policy file, for editors and for checks of others. */
+export function policyFileSchema(operations: readonly Operation[]): object {
+  return z.toJSONSchema(policyOf(operations), { io: 'input' });
+}
+
+/** Reads the text of a policy file for these operations. Returns its faults if it has any. */
+export function readPolicy(
+  json: string,
+  operations: readonly Operation[],
+): PolicyTable | { faults: string[] } {
   // Node replaces bytes that are not UTF-8 by U+FFFD.
   if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
   if (json.startsWith('\ufeff')) return { faults: ['begins with a byte order mark'] };
@@ -99,12 +101,16 @@ export function readPolicy(json: string): PolicyTable | { faults: string[] } {
   }
   const key = ambiguousKey(json);
   if (key !== undefined) return { faults: [`has the key ${key}`] };
-  const { data, error } = policySchema.safeParse(value);
-  if (error) return { faults: error.issues.flatMap(faultsOf) };
+  const policy = policyOf(operations);
+  const { data, error } = policy.safeParse(value);
+  if (error) {
+    const known = Object.keys(policy.shape.operations.unwrap().shape);
+    return { faults: error.issues.flatMap((issue) => faultsOf(issue, known)) };
+  }
   const given = new Map(Object.entries({ ...data.operations, [WRITES]: data.writes }));
   const covers: Record<string, Record<string, string[]>> = {};
-  const rules = perOperation((operation): Rule => {
-    const names = levels[operation];
+  const ruleOf = (operation: Operation): Rule => {
+    const names = namesOf(operation);
     /** The value of a key, and the name of the rule that has it. */
     const find = <Key extends keyof z.infer<typeof writeRule>>(key: Key, order = names) => {
       const name = order.find((each) => given.get(each)?.[key] !== undefined);
@@ -121,15 +127,15 @@ export function readPolicy(json: string): PolicyTable | { faults: string[] } {
       stopped: find('stopped', isAllStopped ? [WRITES] : names)?.value ?? null,
       limit: limit?.value == null ? null : { name: limit.name, writesPerMinute: limit.value },
     };
-  });
+  };
+  const rules = new Map(operations.map((operation) => [operation, ruleOf(operation)]));
   return { sha256: hash('sha256', json), rules, covers };
 }
 
-function faultsOf(issue: z.core.$ZodIssue): string[] {
+function faultsOf(issue: z.core.$ZodIssue, known: string[]): string[] {
   const path = issue.path.join('.');
   if (issue.code === 'unrecognized_keys' && path === 'operations') {
     return issue.keys.map((key) => {
-      const known = [...ruleTypes.keys()];
       const meant = known.find((name) => name.startsWith(key)) ?? closest(key, known);
       return `${path}.${key}: is no operation. Did you mean ${meant}?`;
     });

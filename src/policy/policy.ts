@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { CallPolicy } from '../upstream/call.ts';
-import type { OperationName } from '../upstream/operations.ts';
+import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { PolicyTable } from './policy-file.ts';
 import { sharedCounterIn } from './shared-count.ts';
@@ -41,10 +41,11 @@ export class Policy implements CallPolicy {
    * Checks a call. Throws an UpstreamError: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to be
    * called right before it is sent: the policy may have changed while the call waited.
    */
-  check(operation: OperationName, subject: Subject): () => void {
+  check(operation: Operation, subject: Subject): () => void {
     const rules = this.#rules;
-    if (rules) {
-      const { claims, stopped } = rules[operation];
+    const rule = rules?.get(operation);
+    if (rule) {
+      const { claims, stopped } = rule;
       const lack = lackOf(subject.token, claims);
       const message = `The policy requires that ${lack}. Nothing was sent.`;
       if (lack !== undefined) throw new UpstreamError('FORBIDDEN', { fault, message });
@@ -58,8 +59,8 @@ export class Policy implements CallPolicy {
   }
 
   /** Counts a write that is about to be sent. Rejects with an UpstreamError: `RATE_LIMITED`. Undefined without a limit. */
-  count(operation: OperationName, { caller }: Subject): Promise<void> | undefined {
-    const limit = this.#rules?.[operation].limit;
+  count(operation: Operation, { caller }: Subject): Promise<void> | undefined {
+    const limit = this.#rules?.get(operation)?.limit;
     if (!limit) return undefined;
     const { name, writesPerMinute } = limit;
     return this.#count.count(`${name} ${caller.admissionKey}`).then(({ writes, endsInMs }) => {

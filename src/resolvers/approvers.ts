@@ -1,17 +1,15 @@
 import type { ApproverInput, MutationResolvers } from '../generated/resolvers.ts';
-import type { Approver } from '../upstream/declarations.ts';
-import type { ServiceStatus } from '../upstream/responses.ts';
-import { outcome, writeOutcome } from './outcome.ts';
+import { type Approver, operations } from '../upstream/declarations.ts';
+import { outcomeMember } from './status-member.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
   _,
   { approvers },
-  { service },
-  { path },
+  { write },
+  info,
 ) => {
-  const body = approvers.map(toApprover);
-  const result = await service().write('saveApproverList', String(path.key), { body });
-  return writeOutcome(result, approversSaved);
+  const request = operations.saveApproverList.encode({ body: approvers.map(toApprover) });
+  return outcomeMember(await write(request, info), operations.saveApproverList);
 };
 
 /** Converts an approver (docs/reference/service-api.md, section 2.4). */
@@ -30,8 +28,4 @@ function toApprover(input: ApproverInput): Approver {
     workflow_id: input.workflowId,
     workflow_name: input.workflowName,
   };
-}
-
-export function approversSaved(status: ServiceStatus) {
-  return outcome(status, { __typename: 'ApproversSaved' });
 }

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import { invalidKey, invalidReference, type ReadReference, type Reference } from './entity.ts';
-import { type GlCodeKey, glCodesKey, readGlCodes } from './gl-code.ts';
+import {
+  invalidKey,
+  invalidReference,
+  type ReadReference,
+  type Reference,
+} from '../graphql/entity.ts';
+import { type GlCodeKey, idOf } from './gl-code.ts';
+import { glCodesKey, readGlCodes } from './gl-codes.ts';
+import { expectOk } from './status-member.ts';
 import { wellFormed } from './well-formed.ts';
-
-/** The id of a code (schema.graphql). Null if the code has no id. */
-export function idOf({ target, project, code }: GlCodeKey): string | null {
-  if (code === null || !code.isWellFormed()) return null;
-  return `${target}/${encodeURIComponent(project)}/${encodeURIComponent(code)}`;
-}
 
 /** The targets by their names in the schema. */
 const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTarget));
@@ -54,7 +55,11 @@ function referenceTo(key: GlCodeKey): Reference {
     list,
     key: key.code,
     readIndex(loaders) {
-      const read = () => readGlCodes(loaders, { ...key, includeHide: true });
+      const read = async () => {
+        const { list, ...status } = await readGlCodes(loaders, { ...key, includeHide: true });
+        expectOk(status);
+        return list;
+      };
       return loaders.index(list, read, ({ code }) => code);
     },
   };

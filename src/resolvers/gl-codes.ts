@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
-import { type GlCodeEntity, readGlCodes } from './gl-code.ts';
-import type { Loaders } from './loaders.ts';
-import { outcome } from './outcome.ts';
-import { type Searchable, searchItems } from './search-text.ts';
+import type { Loaders } from '../graphql/loaders.ts';
+import { type Searchable, searchItems } from '../lib/search-text.ts';
+import { operations } from '../upstream/declarations.ts';
+import type { GlCodeEntity } from './gl-code.ts';
+import { statusMember } from './status-member.ts';
 import { wellFormed } from './well-formed.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -17,7 +18,7 @@ export const glCodesArgs = z.object({
 });
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
-  const loaders = context.loaders(); // Throws before anything else if the request has no token.
+  const loaders = context.loaders();
   const limits = context.limits();
   const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip } = args;
@@ -30,8 +31,45 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const kept = isFiltered ? await filterCodes(all, args, loaders) : all;
   const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;
-  return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
+  return statusMember(status, { __typename: 'GlCodeList', codes, totalCount });
 };
+
+/** The target and project of a list. */
+type GlCodesKey = Pick<GlCodeEntity, 'target' | 'project'>;
+
+/** The target and project of a list as a text. Lists with the same text count as one. */
+export function glCodesKey({ target, project }: GlCodesKey): string {
+  return `${target} ${project}`;
+}
+
+/** Reads a list of codes (docs/reference/service-api.md, section 4.1). */
+export function readGlCodes(
+  { list }: Loaders,
+  { target, project, includeHide }: GlCodesKey & { includeHide: boolean },
+) {
+  const added = Buffer.byteLength(project); // Each code of the list gets the project.
+  const request = operations.getGLCodes5.encode({ parameters: { target, project, includeHide } });
+  const toItems = (response: GlCodesResponse) => entitiesOf(response, { target, project });
+  return list(request, toItems, added, glCodesKey({ target, project }));
+}
+
+type GlCodesResponse = ReturnType<typeof operations.getGLCodes5.decode>;
+
+/**
+ * The entities of a list. Requests that share the response also share the entities, which would otherwise need as much memory
+ * for each request. They are in a property, because a WeakMap would delay their garbage collection.
+ */
+function entitiesOf(
+  response: GlCodesResponse & { entities?: GlCodeEntity[] },
+  { target, project }: GlCodesKey,
+): GlCodeEntity[] {
+  response.entities ??= response.list.map(
+    ({ Code: code = null, Name: name = null, Value: value = null, Hide: hide = null }) => {
+      return { __typename: 'GlCode', target, project, code, name, value, hide };
+    },
+  );
+  return response.entities;
+}
 
 /** Filters a list by `only` and `search`. */
 export async function filterCodes<Code extends Texts>(

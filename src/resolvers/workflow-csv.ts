@@ -3,10 +3,10 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers, WorkflowCsvInput } from '../generated/resolvers.ts';
 import {
   isWorkflowCsvOption,
-  type WorkflowCsvResult,
+  operations,
   type WorkflowCsvUpload,
 } from '../upstream/declarations.ts';
-import { outcome, writeOutcome } from './outcome.ts';
+import { outcomeMember } from './status-member.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** Node decodes any text as base64. Only the canonical form is the same after decoding and encoding. */
@@ -35,13 +35,14 @@ export const csvUploadArgs = z.object({
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
   _,
   { input },
-  { service, csvOptionParam },
-  { path },
+  { write, csvOptionParam },
+  info,
 ) => {
-  const client = service(); // Throws before anything else if the request has no token.
   const upload = { body: toUpload(input), parameters: toParameters(input, csvOptionParam) };
-  const result = await client.write('updateWorkflowCSV', String(path.key), upload);
-  return writeOutcome(result, csvUploaded);
+  return outcomeMember(
+    await write(operations.updateWorkflowCSV.encode(upload), info),
+    operations.updateWorkflowCSV,
+  );
 };
 
 /** Converts a file (docs/reference/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */
@@ -66,9 +67,4 @@ function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
     '"input.option" cannot be sent: the name of its query parameter is not configured.';
   const faults = [{ path: ['input', 'option'], message }];
   throw new GatewayError('BAD_USER_INPUT', message, { faults });
-}
-
-export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
-  const success = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
-  return record ? outcome(record, success) : { ...success, invoiceId: null, message: null };
 }

@@ -4,17 +4,12 @@ import type { Logger } from 'pino';
 import { createIterationLimit } from '../admission/gate.ts';
 import type { Memory, Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { memo } from '../lib/memo.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
-import {
-  type OperationName,
-  operations,
-  perOperation,
-  type Responses,
-  type UpstreamRequest,
-} from './operations.ts';
+import type { Operation, UpstreamRequest } from './operations.ts';
 import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
@@ -45,18 +40,19 @@ const DECODED = 5;
  */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, transport, memory, log, observer } = dependencies;
-  const spans = perOperation((name) => spanOf(name, baseUrl));
+  const spanOf = memo((operation: Operation) => describeSpan(operation, baseUrl));
   const reading = createIterationLimit();
   const checkOrigin = createOriginCheck(log, observer);
-  return <Name extends OperationName>(
-    request: UpstreamRequest<Name>,
+  return <Result>(
+    request: UpstreamRequest<Result>,
     scope: RequestScope,
     signal: AbortSignal,
     mayStart?: () => void,
     retry = 0,
-  ): Promise<Responses[Name]> => {
-    const isWrite = operations[request.operation].effect === 'write';
-    const { name, options } = spans[request.operation];
+  ): Promise<Result> => {
+    const { operation } = request;
+    const isWrite = operation.effect === 'write';
+    const { name, options } = spanOf(operation);
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
@@ -83,7 +79,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
         const ms = performance.now() - start;
-        observer.attempted(request.operation, outcome, ms / 1000);
+        observer.attempted(operation, outcome, ms / 1000);
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         const isErrorStatus = status !== undefined && status >= 400;
         if (fault !== undefined) fail(span, isErrorStatus ? String(status) : outcome);
@@ -97,7 +93,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         if (status > 299) throw statusError(status, response.headers);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
-        const decode = () => decodeBody(request.operation, bytes);
+        const decode = () => decodeBody(operation, bytes);
         const result = await decodeInTurn(isWrite, decode, reservation, scope, signal);
         finish('answered');
         return result;
@@ -122,14 +118,15 @@ export function createAttempt(dependencies: AttemptDependencies) {
  */
 function createOriginCheck(log: Logger, observer: CallObserver) {
   let isLogged = false;
-  return (operation: OperationName, headers: IncomingHttpHeaders): void => {
+  return (operation: Operation, headers: IncomingHttpHeaders): void => {
     const header = cacheMark(headers);
     if (header === undefined) return;
     observer.cached(operation);
-    if (operations[operation].effect === 'write') {
+    if (operation.effect === 'write') {
       throw invalidResponse(`a cache has responded, by the header ${header}`);
     }
-    if (!isLogged) log.warn({ operation, header }, 'a cache responds in place of the service');
+    if (!isLogged)
+      log.warn({ operation: operation.name, header }, 'a cache responds in place of the service');
     isLogged = true;
   };
 }
@@ -138,14 +135,16 @@ function createOriginCheck(log: Logger, observer: CallObserver) {
  * The name and the attributes of the spans of an operation, by OpenTelemetry's conventions for HTTP clients. The query is
  * left out, because its values come from clients.
  */
-function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
-  const { method, path } = operations[operation];
-  const template = pathname + path;
+function describeSpan(
+  { method, name }: Operation,
+  { protocol, hostname, port, pathname, href }: URL,
+) {
+  const template = pathname + name;
   const attributes = {
     'http.request.method': method,
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-    'url.full': href + path,
+    'url.full': href + name,
     'url.template': template,
   };
   return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
@@ -180,12 +179,12 @@ async function decodeInTurn<Result>(
 }
 
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
-function decodeBody<Name extends OperationName>(
-  operation: Name,
+function decodeBody<Result>(
+  operation: { decode(body: Uint8Array): Result },
   body: Uint8Array,
-): Responses[Name] {
+): Result {
   try {
-    return operations[operation].decode(body);
+    return operation.decode(body);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);

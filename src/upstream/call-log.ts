@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { operations, type UpstreamRequest } from './operations.ts';
+import type { UpstreamRequest } from './operations.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
@@ -13,10 +13,11 @@ export async function logSent(
   request: UpstreamRequest,
   { requestId, caller }: RequestScope,
 ): Promise<void> {
-  const observed = request.observer?.sending();
+  const observed = 'observer' in request ? request.observer?.sending() : undefined;
   if (log.isLevelEnabled('info')) {
     const claim = 'claimId' in request ? request.claimId : undefined;
-    log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
+    const { name: operation } = request.operation;
+    log.info({ requestId, operation, caller: caller.hash, claim }, 'sent');
     await new Promise<void>((resolve) => log.flush(() => resolve()));
   }
   await observed;
@@ -29,9 +30,9 @@ export function logCall(
   { requestId, signal }: RequestScope,
   line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
 ): void {
-  const clientDisconnected = signal.aborted && operations[operation].effect === 'write';
+  const clientDisconnected = signal.aborted && operation.effect === 'write';
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
-  log[level]({ requestId, operation, ...line, clientDisconnected }, 'call');
+  log[level]({ requestId, operation: operation.name, ...line, clientDisconnected }, 'call');
 }
 
 /** Logs an error that only a bug of the gateway can cause. After an abort, any error may occur, and none is logged. */

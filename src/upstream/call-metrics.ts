@@ -1,6 +1,6 @@
 import type { Gate } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { OperationName } from './operations.ts';
+import type { Operation } from './operations.ts';
 import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 
@@ -37,11 +37,11 @@ export function createCallObserver(metrics: Metrics) {
   for (const to of ['open', 'closed']) transitions.inc({ ...labels, to }, 0);
   return {
     circuitChanged: (to: 'open' | 'closed') => transitions.inc({ ...labels, to }),
-    attempted: (operation: OperationName, outcome: string, seconds: number) =>
+    attempted: ({ name: operation }: Operation, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
-    cached: (operation: OperationName) => cached.inc({ operation }),
-    retried: (operation: OperationName) => retries.inc({ operation }),
-    read: (operation: OperationName, source: ReadSource) => reads[source].inc({ operation }),
+    cached: ({ name: operation }: Operation) => cached.inc({ operation }),
+    retried: ({ name: operation }: Operation) => retries.inc({ operation }),
+    read: ({ name: operation }: Operation, source: ReadSource) => reads[source].inc({ operation }),
   };
 }
 

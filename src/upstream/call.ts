@@ -7,15 +7,7 @@ import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall, logUnexpected } from './call-log.ts';
-import {
-  type OperationName,
-  operations,
-  type ReadName,
-  type Responses,
-  type UpstreamRequest,
-  type WriteName,
-  type WriteRequest,
-} from './operations.ts';
+import type { Operation, ReadRequest, UpstreamRequest, WriteRequest } from './operations.ts';
 import type { ReadCache } from './read-cache.ts';
 import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
@@ -32,9 +24,9 @@ export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 /** Who may call what, and how often (policy/policy.ts). What it throws means that nothing was sent. */
 export type CallPolicy = {
   /** Checks a call, and returns a function that checks it again, right before it is sent. */
-  check(operation: OperationName, scope: RequestScope): () => void;
+  check(operation: Operation, scope: RequestScope): () => void;
   /** Counts a write that is about to be sent. Undefined if it need not be counted. */
-  count(operation: OperationName, scope: RequestScope): Promise<void> | undefined;
+  count(operation: Operation, scope: RequestScope): Promise<void> | undefined;
 };
 
 type CallOptions = AttemptDependencies & {
@@ -42,7 +34,7 @@ type CallOptions = AttemptDependencies & {
   maxConcurrency: number;
   readCache: ReadCache;
   /** The read that probes an open circuit before a write is sent. */
-  probe: UpstreamRequest<ReadName>;
+  probe: ReadRequest;
   policy: CallPolicy;
 };
 
@@ -69,7 +61,7 @@ export class UpstreamCalls {
   /** The calls in flight. A write continues after its client has disconnected. */
   readonly inFlight = new WaitGroup();
   /** The writes that are being sent or were sent, whose outcome a forced exit would lose. */
-  readonly pendingWrites: { operation: OperationName; requestId: string }[] = [];
+  readonly pendingWrites: { operation: string; requestId: string }[] = [];
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -89,14 +81,11 @@ export class UpstreamCalls {
   }
 
   /** Calls a read, or shares the call of an equal one. Throws an UpstreamError if it fails. */
-  async read<Name extends ReadName>(
-    request: UpstreamRequest<Name>,
-    scope: RequestScope,
-  ): Promise<Responses[Name]> {
+  async read<Result>(request: ReadRequest<Result>, scope: RequestScope): Promise<Result> {
     const { operation, search } = request;
     this.#options.policy.check(operation, scope);
     return this.#options.readCache.read(
-      `${operation}${search} ${scope.identity}`,
+      `${operation.name}${search} ${scope.identity}`,
       scope,
       (controller) => this.inFlight.track(this.#run(request, scope, controller)),
       (source) => this.#options.observer.read(operation, source),
@@ -104,10 +93,10 @@ export class UpstreamCalls {
   }
 
   /** Calls a write. Throws an UpstreamError only if the write had no effect. */
-  async write<Name extends WriteName>(
-    request: WriteRequest<Name>,
+  async write<Result>(
+    request: WriteRequest<Result>,
     scope: RequestScope,
-  ): Promise<Responses[Name] | OutcomeUnknown> {
+  ): Promise<Result | OutcomeUnknown> {
     const caller = scope.caller.admissionKey;
     this.#options.readCache.forget(caller);
     try {
@@ -117,7 +106,7 @@ export class UpstreamCalls {
       const running = this.#run(request, scope, controller, timeoutMs);
       const result = await this.inFlight.track(running);
       // The response is held until it is recorded and encoded. The short form has the same type.
-      return reserveOrShorten(result, scope.reservation) as Responses[Name];
+      return reserveOrShorten(result, scope.reservation) as Result;
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;
@@ -127,19 +116,19 @@ export class UpstreamCalls {
     }
   }
 
-  async #run<Name extends OperationName>(
-    request: UpstreamRequest<Name>,
+  async #run<Result>(
+    request: UpstreamRequest<Result>,
     scope: RequestScope,
     controller: AbortController,
     timeoutMs = this.#options.timeoutMs,
-  ): Promise<Responses[Name]> {
+  ): Promise<Result> {
     const { signal } = controller;
     const deadline = performance.now() + timeoutMs;
     // If a response arrived while the process was busy or frozen, it is read before the call ends.
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
-    const isWrite = operations[request.operation].effect === 'write';
+    const isWrite = request.operation.effect === 'write';
     const caller = scope.caller.admissionKey;
     const budget = this.#retryBudgets.memo(caller);
     // Reads are retried after connection faults, 502, 503 and 504. A write is sent once.
@@ -152,7 +141,7 @@ export class UpstreamCalls {
     };
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // The attempt itself is logged then.
-    const pending = { operation: request.operation, requestId: scope.requestId };
+    const pending = { operation: request.operation.name, requestId: scope.requestId };
     try {
       const mayStart = isWrite ? this.#startOf(request, scope, timeoutMs) : undefined;
       return await withRetries(options, (retry) => {

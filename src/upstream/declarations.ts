@@ -1,4 +1,7 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
+import type { WorkflowAction } from '../generated/resolvers.ts';
+import { statusMember } from '../resolvers/status-member.ts';
+import { defineOperation } from './operations.ts';
 import {
   listResponse,
   readStatus,
@@ -25,36 +28,9 @@ import {
 } from './wire-types.ts';
 
 /*
- * The declarations of the service's operations (docs/reference/service-api.md). They are the only place that describes an operation:
- * the check of a response, the encoding of a request, the metrics, the reference service and the OpenAPI description follow
- * from them.
+ * The operations of the service (docs/reference/service-api.md). This is the only place that describes one: the check of a response,
+ * the encoding of a request, the metrics, the reference service and the OpenAPI description follow from its row.
  */
-
-/** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
-export const probe = {
-  operation: 'getGLCodes5',
-  search: '?target=-1&project=&includeHide=false',
-} as const;
-
-/** The declaration of an operation. Only a read can be passed to `Calls.read`, which de-duplicates and aborts calls. */
-export type Declaration = {
-  /** The section of docs/reference/service-api.md. */
-  readonly section: string;
-  readonly method: 'GET' | 'POST';
-  /** Relative to the base URL. */
-  readonly path: string;
-  /** Whether the operation may change state. Retries, connections and decoding follow from it. */
-  readonly effect: 'read' | 'write';
-  /** The parameters of the query, in the order in which they are sent. */
-  readonly parameters: TSchema;
-  /** The record that is sent, or null. */
-  readonly body: TSchema | null;
-  readonly response: ServiceResponse<unknown>;
-  /** A response as JSON, for the description and the reference service. */
-  readonly sample: string;
-  /** The field of the schema. */
-  readonly graphql: `Query.${string}` | `Mutation.${string}`;
-};
 
 /** The integration target (section 2.7). */
 const integrationTarget = integerIn([0, 12], [20, 24], [26, 27], [33, 51], [4001, 4001], [-1, -1]);
@@ -129,79 +105,94 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   isRecorded: guardOf(recordedUpload),
 };
 
-/** Declares a workflow action (section 4.4), which is a GET that changes state. */
-const action = <Path extends string>(path: Path, sample: string) =>
-  ({
+/** Defines a workflow action (section 4.4), which is a GET that changes state. */
+const workflowAction = (action: WorkflowAction, name: string, sample: string) =>
+  defineOperation({
+    name,
     section: '4.4',
     method: 'GET',
-    path,
     effect: 'write',
     parameters: record({}),
     body: null,
     response: statusResponse,
     sample,
-    graphql: 'Mutation.workflowAction',
-  }) as const;
+    field: 'workflowAction',
+    action,
+    member: (status) => statusMember(status, { __typename: 'WorkflowActionCompleted', action }),
+  });
 
-/** The operations, by name. */
-export const declarations = {
-  getGLCodes5: {
+/** The operations of the service. */
+export const operations = {
+  getGLCodes5: defineOperation({
+    name: 'getGLCodes5',
     section: '4.1',
     method: 'GET',
-    path: 'getGLCodes5',
     effect: 'read',
     parameters: record({ target: integrationTarget, project: text, includeHide: flag }),
     body: null,
     response: listResponse(glCodeInfo),
     sample:
       '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
-    graphql: 'Query.glCodes',
-  },
-  saveApproverList: {
+    field: 'glCodes',
+  }),
+  saveApproverList: defineOperation({
+    name: 'saveApproverList',
     section: '4.2',
     method: 'POST',
-    path: 'saveApproverList',
     effect: 'write',
     parameters: record({}),
     body: list(approver),
     response: statusResponse,
     sample: '{"invoice_id":48214,"message":"Approvers saved.","status":0}',
-    graphql: 'Mutation.saveApprovers',
-  },
-  updateWorkflowCSV: {
+    field: 'saveApprovers',
+    member: (status) => statusMember(status, { __typename: 'ApproversSaved' }),
+  }),
+  updateWorkflowCSV: defineOperation({
+    name: 'updateWorkflowCSV',
     section: '4.3',
     method: 'POST',
-    path: 'updateWorkflowCSV',
     effect: 'write',
     // The name of the parameter is not documented, so it is configured.
     parameters: unnamed(workflowCsvOption),
     body: csvUpload,
     response: uploadResponse,
     sample: '{"unresolved":"INV-2,"}',
-    graphql: 'Mutation.uploadWorkflowCsv',
-  },
-  restartWorkflowAndMoveToNext: action(
+    field: 'uploadWorkflowCsv',
+    member({ unresolved, record }) {
+      const success = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
+      return record
+        ? statusMember(record, success)
+        : { ...success, invoiceId: null, message: null };
+    },
+  }),
+  restartWorkflowAndMoveToNext: workflowAction(
+    'RESTART_AND_MOVE_TO_NEXT',
     'restartWorkflowAndMoveToNext',
     '{"invoice_id":48310,"message":"Moved to next.","status":0}',
   ),
-  reStoreGlobalSolution: action(
+  reStoreGlobalSolution: workflowAction(
+    'RESTORE_GLOBAL_SOLUTION',
     'reStoreGlobalSolution',
     '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
   ),
-  reStoreSolution: action(
+  reStoreSolution: workflowAction(
+    'RESTORE_SOLUTION',
     'reStoreSolution',
     '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
   ),
-  restartWorkflow2: action(
+  restartWorkflow2: workflowAction(
+    'RESTART',
     'restartWorkflow2',
     '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
   ),
-  updateSolutionGuide: action(
+  updateSolutionGuide: workflowAction(
+    'UPDATE_SOLUTION_GUIDE',
     'updateSolutionGuide',
     '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
   ),
-  upgradeToHQ: action(
+  upgradeToHQ: workflowAction(
+    'UPGRADE_TO_HQ',
     'upgradeToHQ',
     '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
   ),
-} as const satisfies Record<string, Declaration>;
+};

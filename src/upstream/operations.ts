@@ -1,67 +1,143 @@
 import type { Static, TSchema } from 'typebox';
-import { type Declaration, declarations } from './declarations.ts';
 import { parseBody } from './parse-body.ts';
+import type { ServiceResponse } from './responses.ts';
 import { type Targets, targetsReader } from './targets.ts';
 import { encoderOf, guardOf, type WireType } from './wire-types.ts';
 
-export type OperationName = keyof typeof declarations;
-type Declared<Name extends OperationName> = (typeof declarations)[Name];
-/** The names of the operations whose declarations have these values. */
-type NamesWith<Row> = {
-  [Name in OperationName]: Declared<Name> extends Row ? Name : never;
-}[OperationName];
-
-export type ReadName = NamesWith<{ effect: 'read' }>;
-export type WriteName = NamesWith<{ effect: 'write' }>;
-/** The operations that change a workflow, a solution or an account (docs/reference/service-api.md, section 4.4). */
-export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
-
-/** The decoded response to each operation. */
-export type Responses = {
-  [Name in OperationName]: ReturnType<Declared<Name>['response']['decode']>;
+/** What is declared of every operation of the service. */
+type Row<P extends TSchema, B extends TSchema | null, Result> = {
+  /**
+   * Its path, relative to the base URL, and the name by which the log, metrics, policies and recorded outcomes know it. It never
+   * changes.
+   */
+  readonly name: string;
+  /** The section of docs/reference/service-api.md. */
+  readonly section: string;
+  readonly method: 'GET' | 'POST';
+  /** The parameters of the query, in the order in which they are sent. */
+  readonly parameters: P;
+  /** The record that is sent, or null. */
+  readonly body: B;
+  readonly response: ServiceResponse<Result>;
+  /** A response as JSON, for the description and the reference service. */
+  readonly sample: string;
+  /** The root field of the schema. */
+  readonly field: string;
+  /** The value of the field's enum argument that stands for the operation, if there is one. */
+  readonly action?: string;
+};
+type ReadRow<P extends TSchema, B extends TSchema | null, Result> = Row<P, B, Result> & {
+  readonly effect: 'read';
+};
+type WriteRow<P extends TSchema, B extends TSchema | null, Result, Member> = Row<P, B, Result> & {
+  /** The operation may change state, whatever its method is. Retries, connections and decoding follow from this. */
+  readonly effect: 'write';
+  /** The union member for a response, also for one that was recorded for an idempotency key. */
+  readonly member: (response: Result) => Member;
 };
 
-/** The parameters and the body of an operation, with exact numbers as texts. */
-export type Parameters<Name extends OperationName> = Static<Declared<Name>['parameters']>;
-export type Body<Name extends OperationName> = Declared<Name>['body'] extends infer Type
-  ? Type extends TSchema
-    ? Static<Type>
-    : undefined
-  : never;
+/** What a request sends. The parameters may be left out if all of them are optional, and the body if there is none. */
+type Input<P extends TSchema, B extends TSchema | null> = (object extends Static<P>
+  ? { parameters?: Static<P> }
+  : { parameters: Static<P> }) &
+  (B extends TSchema ? { body: Static<B> } : { body?: undefined });
+type Inputs<P extends TSchema, B extends TSchema | null> =
+  object extends Input<P, B> ? [input?: Input<P, B>] : [input: Input<P, B>];
 
-/** An operation: its declaration, and the functions that follow from it. */
-export type Operation<Name extends OperationName = OperationName> = Declaration & {
-  /** Encodes the parameters to a query, including the question mark. Throws a TypeError if they are not as declared. */
-  toSearch(parameters: Parameters<Name> | undefined): string;
-  /** Encodes the body to JSON. Throws a TypeError if it is not as declared. */
-  toBody(body: Body<Name> | undefined): string | undefined;
-  /** What a request names: the only values of it that the audit record shows. */
-  targetsOf(parameters: Parameters<Name> | undefined, body: Body<Name> | undefined): Targets;
+/** What follows from a row. */
+type Derived<Result> = {
+  /** The root field with its type, such as `Query.glCodes`: the label of metrics. */
+  readonly graphql: string;
   /** Decodes the body of a response. Throws a ContractFault if it is not as declared. */
-  decode(body: Uint8Array): Responses[Name];
-  /** Whether a value is a response to a write that was recorded for an idempotency key. */
-  isRecorded(value: unknown): value is Responses[Name];
+  decode(body: Uint8Array): Result;
+  /** Whether a value is a response that was recorded for an idempotency key. */
+  isRecorded(value: unknown): value is Result;
 };
 
-/** The operations. Other code names one only to build its request or its union member. */
-export const operations = Object.fromEntries(
-  Object.entries<Declaration>(declarations).map(([name, declaration]) => [
-    name,
-    derive(declaration),
-  ]),
-) as unknown as { readonly [Name in OperationName]: Operation<Name> }; // Entries do not keep the types of their names.
+export type ReadOperation<Result = unknown> = ReadRow<TSchema, TSchema | null, Result> &
+  Derived<Result>;
+/** A member of a union of the schema. */
+type AnyMember = { readonly __typename: string };
+export type WriteOperation<Result = unknown, Member extends AnyMember = AnyMember> = Omit<
+  WriteRow<TSchema, TSchema | null, Result, Member>,
+  'member'
+> &
+  Derived<Result> & {
+    member(response: Result): Member; // A method, so that a list may hold operations of several results.
+  };
+/** An operation: its declaration, and the functions that follow from it. A request carries its operation. */
+export type Operation = ReadOperation | WriteOperation;
 
-function derive(declaration: Declaration) {
-  const { parameters, body, response } = declaration;
-  const encode = body && encoderOf(body);
-  return {
-    ...declaration,
-    toSearch: searchEncoderOf(parameters),
-    toBody: (value: unknown) => (encode ? encode(value) : undefined),
-    targetsOf: targetsReader(parameters, ...(body ? [body] : [])),
+/** A request of an operation, as `encode` returns it. */
+export type Encoded<Of extends Operation> = {
+  readonly operation: Of;
+  /** The query string, including the question mark. Empty if there is none. */
+  readonly search: string;
+  /** JSON text. */
+  readonly body: string | undefined;
+  /** What the request names: the only values of it that the audit record shows. */
+  readonly targets: () => Targets;
+};
+export type ReadRequest<Result = unknown> = Encoded<ReadOperation<Result>>;
+/** A write, with what belongs to its root field. */
+export type WriteRequest<Result = unknown> = Encoded<WriteOperation<Result>> & {
+  /** The response name of the mutation field, which is part of the claim on an idempotency key. */
+  readonly responseName: string;
+  readonly observer?: WriteObserver;
+  /** The id of its claim on an idempotency key, for the log. */
+  readonly claimId?: string;
+  /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */
+  readonly timeoutMs?: number;
+};
+export type UpstreamRequest<Result = unknown> = ReadRequest<Result> | WriteRequest<Result>;
+
+/** Called while a write is executed, for the audit record. */
+export type WriteObserver = {
+  /** The id of its claim on an idempotency key. */
+  claimed(claimId: string): void;
+  /** Its outcome is that of an earlier request with the same key. */
+  replayed(): void;
+  /** It is about to be sent. Resolves when this is recorded. */
+  sending(): Promise<void>;
+};
+
+type Encoder<Of extends Operation, Args extends unknown[]> = {
+  /** Encodes a request. Throws a TypeError if its parameters or its body are not as declared. */
+  encode(...input: Args): Encoded<Of>;
+};
+
+/** Defines an operation by its row. */
+export function defineOperation<P extends TSchema, B extends TSchema | null, Result>(
+  row: ReadRow<P, B, Result>,
+): ReadOperation<Result> & Encoder<ReadOperation<Result>, Inputs<P, B>>;
+export function defineOperation<
+  P extends TSchema,
+  B extends TSchema | null,
+  Result,
+  Member extends AnyMember,
+>(
+  row: WriteRow<P, B, Result, Member>,
+): WriteOperation<Result, Member> & Encoder<WriteOperation<Result, Member>, Inputs<P, B>>;
+export function defineOperation(
+  row: Row<TSchema, TSchema | null, unknown> & Pick<Operation, 'effect'>,
+): object {
+  const { parameters, body, response, effect, field } = row;
+  const toSearch = searchEncoderOf(parameters);
+  const toBody = body ? encoderOf(body) : () => undefined;
+  const targetsOf = targetsReader(parameters, ...(body ? [body] : []));
+  const operation = {
+    ...row,
+    graphql: `${effect === 'read' ? 'Query' : 'Mutation'}.${field}`,
     decode: (bytes: Uint8Array) => response.decode(parseBody(bytes), bytes.length),
     isRecorded: response.isRecorded,
+    encode: (input: { parameters?: unknown; body?: unknown } = {}) => ({
+      operation,
+      search: toSearch(input.parameters),
+      body: toBody(input.body),
+      targets: () => targetsOf(input.parameters, input.body),
+    }),
   };
+  return operation;
 }
 
 /** Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. */
@@ -83,46 +159,3 @@ function searchEncoderOf(parameters: WireType): (values: unknown) => string {
     return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
   };
 }
-
-/** Creates a value for each operation. */
-export function perOperation<Value>(
-  create: (name: OperationName) => Value,
-): Record<OperationName, Value> {
-  const names = Object.keys(operations) as OperationName[];
-  return Object.fromEntries(names.map((name) => [name, create(name)])) as Record<
-    OperationName,
-    Value
-  >;
-}
-
-/** A call of an operation. */
-export type UpstreamRequest<Name extends OperationName = OperationName> = {
-  readonly operation: Name;
-  /** The query string, including the question mark. */
-  readonly search?: string | undefined;
-  /** JSON text. */
-  readonly body?: string | undefined;
-  /** Of a write. */
-  readonly observer?: WriteObserver;
-};
-
-/** Called while a write is executed, for the audit record. */
-export type WriteObserver = {
-  /** The id of its claim on an idempotency key. */
-  claimed(claimId: string): void;
-  /** Its outcome is that of an earlier request with the same key. */
-  replayed(): void;
-  /** It is about to be sent. Resolves when this is recorded. */
-  sending(): Promise<void>;
-};
-
-export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<Name> & {
-  /** The response name of the mutation field, which is part of the claim on an idempotency key. */
-  readonly responseName: string;
-  /** What the request names, for the audit record. */
-  readonly targets: () => Targets;
-  /** The id of that claim, for the log. */
-  readonly claimId?: string;
-  /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */
-  readonly timeoutMs?: number;
-};

@@ -28,7 +28,7 @@ const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
 export const serviceStatus = record({
   invoice_id: optional(exactInteger),
   message: optional(text),
-  // A status that is not documented has a union member of its own (resolvers/outcome.ts).
+  // A status that is not documented has a union member of its own (resolvers/status-member.ts).
   status: Type.Optional(lenient('integer')),
 });
 /** Reads a status record. Throws a ContractFault. */
@@ -64,7 +64,7 @@ export type ListResponse<Item> = ServiceStatus & {
   bytes: number;
 };
 
-/** Whether the result of a read is a list, and its status record reports no problem. `resolvers/outcome.ts` interprets the others. */
+/** Whether the result of a read is a list, and its status record reports no problem. `resolvers/status-member.ts` interprets the others. */
 export function isList(result: unknown): result is ListResponse<object> {
   const { status, list }: { status?: unknown; list?: unknown } = Object(result);
   return status === 0 && Array.isArray(list);

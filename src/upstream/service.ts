@@ -3,7 +3,7 @@ import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type CallPolicy, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
-import type { ReadName, UpstreamRequest } from './operations.ts';
+import type { ReadRequest } from './operations.ts';
 import { ReadCache } from './read-cache.ts';
 import { createTransport, type TransportOptions } from './transport/got-client.ts';
 
@@ -16,7 +16,7 @@ type ServiceSettings = Omit<TransportOptions, 'onEarlyClose'> & {
 
 type ServiceParts = {
   /** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
-  probe: UpstreamRequest<ReadName>;
+  probe: ReadRequest;
   /** How long lists are kept, in milliseconds. */
   readCacheMs: number;
   memory: Memory;

@@ -9,6 +9,7 @@ import { testIssuer } from '../../testkit/issuer.ts';
 import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { startCollector } from '../support/collector.ts';
 import { exchange } from '../support/raw-request.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 /** Part of all that the service sends. */
@@ -286,7 +287,7 @@ test.each<[name: string, document: string]>([
   ['codes', codesOf('... on GlCodeList { code }')],
   ['IntegrationTarget', ofTarget.replace('Target!', 'Targe')],
 ])('only with introspection, an error suggests %s: %s', async (name, query) => {
-  const options = { maxWritesPerOperation: 5, areOthersExecuted: false, log: pino() };
+  const options = { schema, maxWritesPerOperation: 5, areOthersExecuted: false, log: pino() };
   for (const introspection of [true, false]) {
     const documents = new Documents({ ...options, introspection });
     const document = documents.find({ query });

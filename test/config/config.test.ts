@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { readConfig, settingsOf } from '../../src/config/config.ts';
+import { settingsOf } from '../../src/config/config.ts';
 import { createPrivateCa, expired } from '../../testkit/certificate.ts';
+import { readConfig } from '../../testkit/config.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 
 const required = {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { variables } from '../../src/config/config.ts';
+import { variables } from '../../testkit/config.ts';
 
 const page = readFileSync(
   new URL('../../docs/reference/configuration.md', import.meta.url),

@@ -44,7 +44,8 @@ const connections = [
   'src/gateway.ts',
   'src/graphql/request-context.ts',
   'src/idempotency/idempotency.ts',
-  'src/resolvers/index.ts',
+  'src/resolvers/ledger.ts',
+  'src/upstream/declarations.ts',
 ];
 
 test.each(rows.map(({ path }, index) => ({ path, index })).filter(({ index }) => index > 0))(

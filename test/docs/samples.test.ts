@@ -4,6 +4,7 @@ import { workloads } from '../../bench/workloads.ts';
 import { startReferenceService } from '../../dev/service.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { readPolicy } from '../../src/policy/policy-file.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import * as attack from '../../stress/attack-documents.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
@@ -163,9 +164,11 @@ const policyBlocks = blocksOf('json', 'docs/reference/policy.md');
 
 test.each(policyBlocks)('$where is a policy without a fault, or what it covers', ({ text }) => {
   const [first] = policyBlocks;
-  const policy = readPolicy(text);
+  const policy = readPolicy(text, ledger.operations);
   if ('faults' in policy) {
-    expect(readPolicy(first?.text ?? '')).toMatchObject({ covers: JSON.parse(text) });
+    expect(readPolicy(first?.text ?? '', ledger.operations)).toMatchObject({
+      covers: JSON.parse(text),
+    });
   } else {
     expect(Object.keys(policy.covers)).not.toEqual([]);
   }
@@ -174,7 +177,7 @@ test.each(policyBlocks)('$where is a policy without a fault, or what it covers',
 test.each(blocksOf('json', 'docs/how-to/freeze.md'))(
   '$where is a policy that stops writes',
   ({ text }) => {
-    const policy = readPolicy(text);
+    const policy = readPolicy(text, ledger.operations);
     expect(policy).not.toHaveProperty('faults');
     expect(text).toContain('"stopped"');
   },

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { ledgerDataSource } from '../../examples/federation/apollo-gateway.ts';
 import { gatewayConfig } from '../../examples/federation/hive-gateway.config.ts';
-import { readConfig } from '../../src/config/config.ts';
 import { BODY_LIMIT } from '../../src/http/request-body.ts';
+import { readConfig } from '../../testkit/config.ts';
 
 const folder = new URL('../../examples/federation/', import.meta.url);
 

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { isObjectType, isUnionType } from 'graphql';
 import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/response-limits.ts';
-import { schema } from '../../src/graphql/schema.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { json, type Reply, reply } from '../../testkit/service.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 import { composeWithApollo, ledgerSdl } from './composition.ts';

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Kind, parse } from 'graphql';
 import { findCompiled } from '../../src/graphql/compiled-query.ts';
 import { GraphqlDocument } from '../../src/graphql/document.ts';
+import { schema } from '../support/schema.ts';
 
 const names = ['a', 'b', 'c', 'd'];
 const text = `query One(${names.map((name) => `$${name}: Boolean!`).join()}) {
@@ -9,7 +10,7 @@ const text = `query One(${names.map((name) => `$${name}: Boolean!`).join()}) {
 } query Other { z: __typename } mutation Write { z: __typename }`;
 
 function start() {
-  const document = new GraphqlDocument(text);
+  const document = new GraphqlDocument(text, schema);
   document.ast = parse(text);
   const find = (operationName: string, variables: object, threshold?: number) => {
     const operation = document.ast.definitions.find(

@@ -5,6 +5,7 @@ import { Documents } from '../../src/graphql/documents.ts';
 import { anyWrite } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json, success } from '../../testkit/service.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -133,7 +134,7 @@ const introspections = [
 /** The different codes or messages of a document that is rejected. */
 function errorsOf(query: string, introspection = false) {
   const options = { introspection, maxWritesPerOperation: 5, areOthersExecuted: false };
-  const documents = new Documents({ ...options, log: pino({ enabled: false }) });
+  const documents = new Documents({ ...options, schema, log: pino({ enabled: false }) });
   try {
     const { faults = [] } = documents.find({ query }) ?? {};
     return [...new Set(faults.map(({ extensions }) => extensions?.code))];

@@ -11,15 +11,14 @@ import { Documents } from '../../src/graphql/documents.ts';
 import { createErrorFormatter } from '../../src/graphql/error-format.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
 import { createContext, type RequestContext } from '../../src/graphql/request-context.ts';
-import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { currentState, type RequestState } from '../../src/request-state.ts';
 import type { Calls } from '../../src/upstream/call.ts';
-import type { OperationName, Responses, UpstreamRequest } from '../../src/upstream/operations.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import type { UpstreamRequest } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { actionArguments } from '../../testkit/graphql-operation.ts';
 import { createReservation } from '../support/admission.ts';
+import { schema } from '../support/schema.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 /** The response bodies of the service by project, or by operation for writes. Other calls fail. */
@@ -37,16 +36,14 @@ const bodies: Record<string, string> = {
 /** When each call starts and ends, in order. */
 const calls: string[] = [];
 
-async function respond<Name extends OperationName>({
-  operation,
-  search,
-}: UpstreamRequest<Name>): Promise<Responses[Name]> {
-  calls.push(`${operation} starts`);
-  if (operations[operation].effect === 'write') await immediate();
-  calls.push(`${operation} ends`);
-  const body = bodies[new URLSearchParams(search).get('project') ?? operation];
+async function respond<Result>({ operation, search }: UpstreamRequest<Result>): Promise<Result> {
+  const { name } = operation;
+  calls.push(`${name} starts`);
+  if (operation.effect === 'write') await immediate();
+  calls.push(`${name} ends`);
+  const body = bodies[new URLSearchParams(search).get('project') ?? name];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  return operations[operation].decode(Buffer.from(body));
+  return operation.decode(Buffer.from(body));
 }
 
 const service: Calls = {
@@ -82,7 +79,7 @@ async function setHead({ errors, response: { http } }: GraphQLRequestContext<Req
 }
 
 const ofDocuments = { introspection: true, maxWritesPerOperation: 100, areOthersExecuted: false };
-const newDocuments = () => new Documents({ ...ofDocuments, log: logger });
+const newDocuments = () => new Documents({ ...ofDocuments, schema, log: logger });
 const remembered = newDocuments();
 
 type Request = {
@@ -158,7 +155,7 @@ test.each(['mutation', 'query'] as const)(
     const spy = jest.spyOn(service, type === 'mutation' ? 'write' : 'read').mockRejectedValue(bug);
     const field =
       type === 'mutation'
-        ? `workflowAction(${actionArguments('upgradeToHQ')})`
+        ? `workflowAction(${actionArguments('UPGRADE_TO_HQ')})`
         : 'glCodes(target: EMAIL, project: "a")';
     const query = `${type} { ${field} { __typename } }`;
     const { text } = await currentState.run(newState(), () =>
@@ -254,9 +251,9 @@ test('any query has the same response as from Apollo alone, compiled or interpre
 });
 
 const action = fc.constantFrom(
-  actionArguments('restartWorkflow2'),
-  actionArguments('upgradeToHQ'),
-  actionArguments('reStoreSolution'),
+  actionArguments('RESTART'),
+  actionArguments('UPGRADE_TO_HQ'),
+  actionArguments('RESTORE_SOLUTION'),
   'action: NONE',
   'action: $none',
 );

@@ -1,9 +1,8 @@
 import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
+import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
-import { readGlCodes } from '../../src/resolvers/gl-code.ts';
-import { createLoaders } from '../../src/resolvers/loaders.ts';
-import { createClient } from '../../src/upstream/client.ts';
+import { readGlCodes } from '../../src/resolvers/gl-codes.ts';
 import { reply, startService } from '../../testkit/service.ts';
 import { createMemory, createReservation, type Memory } from '../support/admission.ts';
 import { scopeOf, startCalls } from '../support/upstream-call.ts';
@@ -92,8 +91,8 @@ test('errors are made of a failed call in a turn, also if the client disconnecte
   const service = await startService(reply(404));
   const turn = jest.fn(scopeOf().turn);
   const scope = { ...scopeOf(), turn };
-  const client = createClient(startCalls(service).calls, scope);
-  const loaders = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
+  const { calls } = startCalls(service);
+  const loaders = createLoaders(calls, scope, new ResponseLimits(scope, MEGABYTE));
   const loading = readGlCodes(loaders, { target: 5, project: 'north', includeHide: false });
   await expect(loading).rejects.toMatchObject({ code: 'UPSTREAM_BAD_REQUEST' });
   expect(turn.mock.calls.at(-1)).toEqual([]); // Without a signal.

@@ -9,7 +9,7 @@ const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: 
 const codes =
   'query Codes($p: String!) { glCodes(target: EMAIL, project: $p) { __typename ... on GlCodeList { codes { code } } } }';
 const restart = `mutation Restart { ${anyWrite()} }`;
-const other = `mutation { workflowAction(${actionArguments('upgradeToHQ')}) { __typename } }`;
+const other = `mutation { workflowAction(${actionArguments('UPGRADE_TO_HQ')}) { __typename } }`;
 const sha256 = (text: string) => hash('sha256', text, 'hex');
 
 /** The part of a request that names a persisted query. */

@@ -11,8 +11,10 @@ import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.t
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { createOutcomeReader } from '../../src/idempotency/recorded-outcome.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import type { Calls } from '../../src/upstream/call.ts';
+import { operations } from '../../src/upstream/declarations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
@@ -271,7 +273,8 @@ function startWithStore(
     openWrites: new OpenWrites(silent, 1000),
     timeoutMs,
     isRequired: false,
-    metrics: createIdempotencyMetrics(metrics, store, 'memory', silent, watch),
+    readOutcome: createOutcomeReader([operations.upgradeToHQ]),
+    metrics: createIdempotencyMetrics(metrics, store, 'memory', [], silent, watch),
   };
   const calls = new IdempotentCalls(parts);
   const scope = { ...scopeOf(), givenKey: { keys: ['intent-1'], ages: [] } };

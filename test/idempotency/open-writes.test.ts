@@ -1,6 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { type OpenWrite, OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { poll } from '../../src/lib/poll.ts';
+import { operations } from '../../src/upstream/declarations.ts';
 import { claimOf } from '../../testkit/claims.ts';
 import { until } from '../../testkit/eventually.ts';
 
@@ -8,7 +9,7 @@ import { until } from '../../testkit/eventually.ts';
 function open({ writes }: OpenWrites, caller: string, length = 3_000_000): OpenWrite {
   const response = { invoiceId: null, message: 'x'.repeat(length), status: 0 };
   const claim = claimOf('key', 'owner', { caller });
-  const write: OpenWrite = { claim, outcome: { operation: 'upgradeToHQ', response } };
+  const write: OpenWrite = { claim, outcome: { operation: operations.upgradeToHQ, response } };
   writes.push(write);
   return write;
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
+import { createOutcomeReader } from '../../src/idempotency/recorded-outcome.ts';
+import { operations } from '../../src/upstream/declarations.ts';
 import { agedStore } from '../../testkit/aged-store.ts';
 import type { startTestGateway } from '../../testkit/gateway.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
@@ -58,12 +59,14 @@ test('settling returns the outcome of each field and sends nothing, and the key 
 });
 
 test('a recorded outcome for which there is no memory is read with short texts', () => {
-  const known = (message: string) =>
-    ({ operation: 'upgradeToHQ', response: { invoiceId: '7', message, status: 0 } }) as const;
+  const { upgradeToHQ } = operations;
+  const readOutcome = createOutcomeReader([upgradeToHQ]);
+  const of = (message: string) => ({ response: { invoiceId: '7', message, status: 0 } });
+  const recorded = { operation: 'upgradeToHQ', ...of('x'.repeat(100_000)) };
   const read = (limitBytes: number) =>
-    readOutcome(known('x'.repeat(100_000)), { reservation: createReservation(limitBytes) });
-  expect(read(1_000_000)).toEqual(known('x'.repeat(100_000)));
-  expect(read(150_000)).toEqual(known(`${'x'.repeat(10_000)}…`));
+    readOutcome(recorded, { reservation: createReservation(limitBytes) });
+  expect(read(1_000_000)).toEqual({ operation: upgradeToHQ, ...of('x'.repeat(100_000)) });
+  expect(read(150_000)).toEqual({ operation: upgradeToHQ, ...of(`${'x'.repeat(10_000)}…`) });
 });
 
 test('an unused key is empty and complete, and is never executed later', async () => {

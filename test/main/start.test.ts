@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { textForOption } from '../../src/command-line.ts';
+import { readCommand } from '../../src/command-line.ts';
 import { version } from '../../src/version.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
@@ -35,11 +35,11 @@ test('options print and end the process, without listening', async () => {
   });
   expect(text).not.toContain('secret');
 
-  expect(textForOption(['--help'], {})).toContain('--check-config');
-  expect(textForOption(['--version'], {})).toBe(`${version}\n`);
-  const invalid = () => textForOption(['--check-config'], { ...env, PORT: 'x', LOG_LEVEL: 'x' });
+  expect(readCommand(['--help'], {})).toEqual({ text: expect.stringContaining('--check-config') });
+  expect(readCommand(['--version'], {})).toEqual({ text: `${version}\n` });
+  const invalid = () => readCommand(['--check-config'], { ...env, PORT: 'x', LOG_LEVEL: 'x' });
   expect(invalid).toThrow(/PORT must be .*LOG_LEVEL must be/s);
-  expect(() => textForOption(['--chek-config'], env)).toThrow('Usage');
+  expect(() => readCommand(['--chek-config'], env)).toThrow('Usage');
 });
 
 test('a body that never fits into the memory of one caller is too large, and not too much for now', async () => {

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { type GraphQLArgument, getNamedType, isEnumType, isObjectType, Kind } from 'graphql';
-import { schema } from '../../src/graphql/schema.ts';
-import { entities } from '../../src/resolvers/index.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import { json } from '../../testkit/service.ts';
 import { eachText, given, rootFields } from '../support/argument-literals.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 /*
- * What the schema accepts and a declaration does not, such as a parameter that only one action requires, or a text that must
- * be a decimal, is a fault of the client. `argumentChecks` in src/resolvers/index.ts says it.
+ * What the schema accepts and a declaration does not, such as a parameter that only one action requires, is a fault of the
+ * client. `argumentChecks` in src/resolvers/ledger.ts says it.
  */
 
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
@@ -56,7 +56,7 @@ test.each(rootFields)(
   },
 );
 
-test.each(Object.keys(entities))(
+test.each(Object.keys(ledger.entities))(
   'the fields of a reference to %s that cannot be sent are BAD_USER_INPUT',
   async (name) => {
     const { service, gateway } = share(json({ service_status: { status: 0 }, list: [] }));

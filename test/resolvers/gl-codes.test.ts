@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Loaders } from '../../src/graphql/loaders.ts';
+import { prepareSearch } from '../../src/lib/search-text.ts';
 import { filterCodes } from '../../src/resolvers/gl-codes.ts';
-import type { Loaders } from '../../src/resolvers/loaders.ts';
-import { prepareSearch } from '../../src/resolvers/search-text.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';

@@ -1,13 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
-import { schema } from '../../src/graphql/schema.ts';
-import { argumentChecks } from '../../src/resolvers/index.ts';
-import { declarations } from '../../src/upstream/declarations.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import { actionArguments, anyWrite, writes } from '../../testkit/graphql-operation.ts';
 import { json, startService } from '../../testkit/service.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -39,9 +37,10 @@ test.each<Operation>([
     '/updateWorkflowCSV',
     csvBody,
   ],
-  ...Object.values(WorkflowAction).map((name): Operation => {
-    const field = `workflowAction(${actionArguments(name)}) { __typename }`;
-    return [`mutation { ${field} }`, 'GET', `/${declarations[name].path}`, ''];
+  ...ledger.operations.flatMap(({ name, action }): Operation[] => {
+    if (action === undefined) return [];
+    const field = `workflowAction(${actionArguments(action)}) { __typename }`;
+    return [[`mutation { ${field} }`, 'GET', `/${name}`, '']];
   }),
 ])('%s is sent with the unchanged token', async (document, method, url, body) => {
   const { service, gateway } = start();
@@ -222,7 +221,7 @@ function faultsOf(name: string, values: object): string[] {
   const limit = schema.getDirective('limit');
   if (!field || !limit) throw new Error(`No field ${name}`);
   try {
-    argumentCheckOf(field.args, limit, argumentChecks[name])(values);
+    argumentCheckOf(field.args, limit, ledger.argumentChecks[name])(values);
     return [];
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'BAD_USER_INPUT') throw error;
@@ -344,7 +343,7 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const variables = { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' };
   const { service, gateway } = await startStack(success, variables);
   const { status, data, errors } = await gateway.graphql(`mutation {
-    other: workflowAction(${actionArguments('reStoreSolution')}) { __typename }
+    other: workflowAction(${actionArguments('RESTORE_SOLUTION')}) { __typename }
     allowed: ${anyWrite()}
   }`);
 

@@ -8,10 +8,10 @@ import {
   isObjectType,
   isUnionType,
 } from 'graphql';
-import { schema } from '../../src/graphql/schema.ts';
-import { entities } from '../../src/resolvers/index.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import { json } from '../../testkit/service.ts';
 import { eachText, type Input, rootFields } from '../support/argument-literals.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
@@ -55,7 +55,7 @@ const objectsIn = (type: unknown) =>
 const keyTexts = Object.values(schema.getQueryType()?.getFields() ?? {}).flatMap((list) =>
   objectsIn(getNamedType(list.type))
     .filter(isObjectType)
-    .filter(({ name }) => Object.hasOwn(entities, name))
+    .filter(({ name }) => Object.hasOwn(ledger.entities, name))
     .flatMap((entity) =>
       list.args
         .filter(

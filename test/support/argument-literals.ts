@@ -9,7 +9,7 @@ import {
   isListType,
   isRequiredInputField,
 } from 'graphql';
-import { schema } from '../../src/graphql/schema.ts';
+import { schema } from './schema.ts';
 
 /** What a literal has: this literal as each text, and all fields, or only those that are required. */
 type Options = { text: string; isFull: boolean };

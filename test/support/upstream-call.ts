@@ -1,10 +1,11 @@
 import { type Logger, pino } from 'pino';
 import { wallOffsetNow } from '../../src/lib/count-down.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
-import { probe } from '../../src/upstream/declarations.ts';
-import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
+import { operations } from '../../src/upstream/declarations.ts';
+import type { WriteRequest } from '../../src/upstream/operations.ts';
 import { ReadCache } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import type { TlsFiles } from '../../src/upstream/transport/tls-files.ts';
@@ -47,20 +48,13 @@ export function scopeOf(
 export const openPolicy: CallPolicy = { check: () => () => {}, count: () => undefined };
 
 /** A read of GL codes. Different projects are different reads. */
-export function glCodesOf(project = 'north'): UpstreamRequest<'getGLCodes5'> {
-  const search = `?${new URLSearchParams({ target: '5', project, includeHide: 'false' })}`;
-  return { operation: 'getGLCodes5', search };
+export function glCodesOf(project = 'north') {
+  const parameters = { target: 5, project, includeHide: false };
+  return operations.getGLCodes5.encode({ parameters });
 }
 
-/** Of a write that names nothing. */
-export const noTargets: WriteRequest['targets'] = () => ({ ids: {}, files: [], omitted: 0 });
-
 /** The smallest write. */
-export const upgradeToHq: WriteRequest<'upgradeToHQ'> = {
-  operation: 'upgradeToHQ',
-  responseName: 'result',
-  targets: noTargets,
-};
+export const upgradeToHq = { ...operations.upgradeToHQ.encode(), responseName: 'result' };
 
 /** Creates what lies between a resolver and the service, and counts its events. */
 export function startCalls(
@@ -108,7 +102,7 @@ export function startCalls(
     ...limits,
     transport,
     readCache,
-    probe,
+    probe: ledger.probe,
     policy: openPolicy,
     log: pino({ level: 'silent' }),
     ...options,
@@ -126,7 +120,7 @@ export const retryable = (code: string) => `retryable: ${code}`;
 /** Starts calls to a service, and reports how each one ends: `success`, an error code, or one of the two above. */
 export function startOutcomes(url: string, options: Parameters<typeof startCalls>[1] = {}) {
   const { calls } = startCalls({ url }, { timeoutMs: 5000, ...options });
-  const outcomeOf = async (call: Promise<object>): Promise<string> => {
+  const outcomeOf = async (call: Promise<unknown>): Promise<string> => {
     try {
       const result = await call;
       return result instanceof OutcomeUnknown ? unknown(result.code) : 'success';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { operations } from '../../src/upstream/operations.ts';
+import { operations } from '../../src/upstream/declarations.ts';
 import { version } from '../../src/version.ts';
 import { read, write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';

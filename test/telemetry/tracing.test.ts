@@ -244,7 +244,7 @@ describe('with an endpoint', () => {
 
 /** Exports a span for each trace header. */
 const exportSpans = `
-import { readConfig } from './src/config/config.ts';
+import { readConfig } from './testkit/config.ts';
 import { startServerSpan, startTracing } from './src/telemetry/tracing.ts';
 const { close } = await startTracing(readConfig(process.env).tracing, '1', console);
 for (const traceparent of process.argv.slice(1)) startServerSpan('request', { traceparent }).end();

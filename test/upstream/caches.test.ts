@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
-import { actions, read, write } from '../../testkit/graphql-operation.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { metric } from '../../testkit/metric.ts';
 import { type Reply, startService, success } from '../../testkit/service.ts';
@@ -87,7 +88,7 @@ test('a write that a cache has answered is logged and counted as such', async ()
 
 // UPSTREAM_UNIQUE_PARAM
 
-const actionsOfAll = Object.values(actions).map(
+const actionsOfAll = Object.values(WorkflowAction).map(
   (action, n) => `a${n}: workflowAction(action: ${action}) { __typename }`,
 );
 const everything = `mutation { ${actionsOfAll.join(' ')} saveApprovers(approvers: []) { __typename } }`;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import { operations } from '../../src/upstream/declarations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { anyWrite, write, writes } from '../../testkit/graphql-operation.ts';

@@ -1,26 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
-import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
+import { type GraphQLObjectType, isEnumType, isUnionType } from 'graphql';
 import { parseSync, Visitor } from 'oxc-parser';
-import { WorkflowAction } from '../../src/generated/resolvers.ts';
-import { resolvers } from '../../src/resolvers/index.ts';
-import { probe } from '../../src/upstream/declarations.ts';
-import { type OperationName, operations } from '../../src/upstream/operations.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
+import type { Operation } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
 import { actionArguments, outcomeFields, writes } from '../../testkit/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
+import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
-const names = Object.keys(operations) as OperationName[];
+const { operations, resolvers } = ledger;
+const writing = operations.filter(({ effect }) => effect === 'write');
 /** `GET /getGLCodes5` and so on. */
-const rows = Object.values(operations)
-  .map(({ method, path }) => `${method} /${path}`)
-  .sort();
-const writeNames = names.filter((name) => operations[name].effect === 'write');
-const typeDefs = parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
-const schema = buildSubgraphSchema([{ typeDefs, resolvers }]);
+const rows = operations.map(({ method, name }) => `${method} /${name}`).sort();
 /** The fields of a root type without those that federation adds, which are no operations. */
 function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
   return Object.keys(type?.getFields() ?? {}).filter((field) => !field.startsWith('_'));
@@ -36,19 +30,6 @@ test('the table holds exactly the operations of docs/reference/service-api.md, w
   const [, section = ''] = page.split('\n## 4. Operations\n');
   const documented = [...section.matchAll(/^(?:- )?`((?:GET|POST) \/\w+)`/gm)];
   expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
-});
-
-test('no two operations have the same path, because the reference service has all of them', () => {
-  expect(new Set(rows).size).toBe(rows.length);
-});
-
-test('the probe is a read, with parameters as declared', () => {
-  const { effect, toSearch } = operations[probe.operation];
-  const { project = '', ...others } = Object.fromEntries(new URLSearchParams(probe.search));
-  const values = Object.entries(others).map(([name, text]) => [name, JSON.parse(text)]);
-  const search = toSearch({ ...Object.fromEntries(values), project });
-  expect(new URLSearchParams(search)).toEqual(new URLSearchParams(probe.search));
-  expect(effect).toBe('read');
 });
 
 /** The sections of docs/reference/service-api.md, such as 4.1. */
@@ -72,11 +53,10 @@ function documentedIn(section: string, of: 'request' | 'response'): string {
   return [...found].map(({ text }) => text).join('');
 }
 
-test.each(names)(
-  'the section of %s in docs/reference/service-api.md names its parameters and fields',
-  (name) => {
-    const { section, method, path, parameters, body, response } = operations[name];
-    expect(documentedIn(section, 'request')).toContain(`\`${method} /${path}\``);
+test.each(operations)(
+  'the section of $name in docs/reference/service-api.md names its parameters and fields',
+  ({ name, section, method, parameters, body, response }) => {
+    expect(documentedIn(section, 'request')).toContain(`\`${method} /${name}\``);
     const missingIn = (of: 'request' | 'response', types: readonly WireType[]) => {
       const text = documentedIn(section, of);
       const fields = types.flatMap((type) => fieldsIn(type)).map(([field]) => field);
@@ -93,10 +73,9 @@ function fieldsIn({ items, properties = {} }: WireType): [name: string, WireType
   return [...Object.entries(properties), ...inner, ...(items ? fieldsIn(items) : [])];
 }
 
-test.each(writeNames)(
-  '%s has an `identifier` for each integer that is an id, because the audit record shows it',
-  (name) => {
-    const { parameters, body } = operations[name];
+test.each(writing)(
+  '$name has an `identifier` for each integer that is an id, because the audit record shows it',
+  ({ parameters, body }) => {
     const others = [parameters, body ?? {}]
       .flatMap((type) => fieldsIn(type))
       .filter(([field, { exact, type, target }]) => {
@@ -108,13 +87,8 @@ test.each(writeNames)(
 );
 
 test('the root fields are those of the table, reads of Query and writes of Mutation', () => {
-  const root = { read: 'Query.', write: 'Mutation.' };
-  const known = new Set(['Mutation.settleWrites']); // It never calls the service.
-  for (const name of names) {
-    const { effect, graphql } = operations[name];
-    expect([name, graphql]).toEqual([name, expect.stringMatching(`^${root[effect]}`)]);
-    known.add(graphql);
-  }
+  const known = new Set(operations.map(({ graphql }) => graphql));
+  known.add('Mutation.settleWrites'); // It never calls the service.
   const fields = [
     ...fieldsOf(schema.getQueryType()).map((field) => `Query.${field}`),
     ...fieldsOf(schema.getMutationType()).map((field) => `Mutation.${field}`),
@@ -123,9 +97,9 @@ test('the root fields are those of the table, reads of Query and writes of Mutat
 });
 
 test('every root field has a resolver', () => {
-  const { Query, Mutation }: Record<'Query' | 'Mutation', object> = resolvers;
-  expect(Object.keys(Query).sort()).toEqual(fieldsOf(schema.getQueryType()).sort());
-  expect(Object.keys(Mutation).sort()).toEqual(fieldsOf(schema.getMutationType()).sort());
+  const { Query, Mutation } = resolvers;
+  expect(Object.keys(Object(Query)).sort()).toEqual(fieldsOf(schema.getQueryType()).sort());
+  expect(Object.keys(Object(Mutation)).sort()).toEqual(fieldsOf(schema.getMutationType()).sort());
 });
 
 test('a test requests every root field', () => {
@@ -145,12 +119,11 @@ test('a test requests every root field', () => {
   }
 });
 
-test.each(names)('the sample of %s is a response to it', (name) => {
-  const { sample, effect, decode, isRecorded } = operations[name];
-  const response = decode(Buffer.from(sample));
+test.each(operations)('the sample of $name is a response to it', (operation) => {
+  const response = operation.decode(Buffer.from(operation.sample));
   expect(response).toEqual(expect.anything());
   const recorded: unknown = JSON.parse(JSON.stringify(response));
-  expect(isRecorded(recorded)).toBe(effect === 'write');
+  expect(operation.isRecorded(recorded)).toBe(operation.effect === 'write');
 });
 
 /** The paths of the fields of a value, such as `list[].Name`. Those of all items of a list count. */
@@ -171,19 +144,20 @@ function declaredPathsOf({ items, properties = {} }: WireType, at = ''): string[
   ]);
 }
 
-test.each(names)('the sample of %s has every field that is declared', (name) => {
-  const { response, sample } = operations[name];
-  const [wire = {}]: readonly WireType[] = response.wire;
-  expect(pathsIn(JSON.parse(sample))).toEqual(expect.arrayContaining(declaredPathsOf(wire)));
-});
+test.each(operations)(
+  'the sample of $name has every field that is declared',
+  ({ response, sample }) => {
+    const [wire = {}]: readonly WireType[] = response.wire;
+    expect(pathsIn(JSON.parse(sample))).toEqual(expect.arrayContaining(declaredPathsOf(wire)));
+  },
+);
 
 test('`settleWrites` returns the outcome of each write', () => {
   const members = (name: string) => {
     const type = schema.getType(name);
     return isUnionType(type) ? type.getTypes().map(String) : [];
   };
-  for (const name of writeNames) {
-    const [, field = ''] = operations[name].graphql.split('.');
+  for (const { field } of writing) {
     const union = String(schema.getMutationType()?.getFields()[field]?.type);
     expect(members('WriteOutcome')).toEqual(expect.arrayContaining(members(union)));
   }
@@ -191,9 +165,18 @@ test('`settleWrites` returns the outcome of each write', () => {
 
 test('every workflow action is an operation that writes', () => {
   const type = schema.getType('WorkflowAction');
-  const values = isEnumType(type) ? type.getValues().map(({ value }) => value) : [];
-  const known = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
+  const values = isEnumType(type) ? type.getValues().map(({ name }) => name) : [];
+  const known = writing.flatMap(({ action }) => action ?? []);
   expect(values.sort()).toEqual(known.sort());
+});
+
+test('`workflowAction` has an argument for each parameter of an action, and no others', () => {
+  const actions = writing.filter(({ action }) => action !== undefined);
+  const declared = actions.flatMap(({ parameters }) => fieldsIn(parameters).map(([name]) => name));
+  const args = schema.getMutationType()?.getFields().workflowAction?.args ?? [];
+  const names = args.map(({ name }) => name).filter((name) => name !== 'action');
+  const plain = (name: string) => name.replaceAll('_', '').toLowerCase();
+  expect(new Set(names.map(plain))).toEqual(new Set(declared.map(plain)));
 });
 
 const setReply = shareGateway();
@@ -207,9 +190,7 @@ const responses: [response: string, Reply, outcome: unknown][] = [
 ];
 
 /** The mutation or query of an operation, with all of its parameters. */
-function documentOf(name: OperationName): string {
-  const [, field = ''] = operations[name].graphql.split('.');
-  const action = Object.values(WorkflowAction).find((one) => one === name);
+function documentOf({ field, action }: Operation): string {
   if (!action) return operation(`${field[0]?.toUpperCase()}${field.slice(1)}`);
   const selection = `${outcomeFields} ... on WorkflowActionCompleted { action }`;
   return `mutation { workflowAction(${actionArguments(action)}) { ${selection} } }`;
@@ -230,37 +211,37 @@ function valuesIn(value: unknown): Map<string, unknown[]> {
   return values;
 }
 
-test.each(names)(
-  'the example of %s sends each declared parameter and field, and gets the values of the sample',
-  async (name) => {
-    const { parameters, body, sample, graphql } = operations[name];
+test.each(operations)(
+  'the example of $name sends each declared parameter and field, and gets the values of the sample',
+  async (declared) => {
+    const { parameters, body, sample, field } = declared;
     const { gateway, service } = setReply(json(sample));
-    const { data, errors } = await gateway.graphql(documentOf(name));
+    const { data, errors } = await gateway.graphql(documentOf(declared));
     expect(errors).toBeUndefined();
     const [request] = service.received;
     const { searchParams } = new URL(request?.url ?? '', 'http://service');
     const sent = [...searchParams.keys()].map((parameter) => `.${parameter}`);
     const fields = request?.body ? pathsIn(JSON.parse(request.body)) : [];
-    const declared = [parameters, body ?? {}].flatMap((type) => declaredPathsOf(type));
-    expect([...sent, ...fields]).toEqual(expect.arrayContaining(declared));
+    const paths = [parameters, body ?? {}].flatMap((type) => declaredPathsOf(type));
+    expect([...sent, ...fields]).toEqual(expect.arrayContaining(paths));
     const expected = valuesIn(JSON.parse(sample));
-    const values = valuesIn(data[graphql.replace(/.*\./, '')]);
-    const wrong = [...values].flatMap(([field, own]) => {
-      const known = expected.get(field);
-      return known ? own.filter((one) => !known.includes(one)).map((one) => [field, one]) : [];
+    const values = valuesIn(data[field]);
+    const wrong = [...values].flatMap(([name, own]) => {
+      const known = expected.get(name);
+      return known ? own.filter((one) => !known.includes(one)).map((one) => [name, one]) : [];
     });
     expect(wrong).toEqual([]);
     const shown = [...values.values()].flat();
     const lost = [...expected].filter(
-      ([field, known]) =>
-        field !== 'status' && known.some((one) => one !== null && !shown.includes(one)),
+      ([name, known]) =>
+        name !== 'status' && known.some((one) => one !== null && !shown.includes(one)),
     );
     expect(lost).toEqual([]);
   },
 );
 
-test.each(writeNames)('%s is sent exactly once, whatever the response is', async (name) => {
-  const [, field = ''] = operations[name].graphql.split('.');
+test.each(writing)('$name is sent exactly once, whatever the response is', async (write) => {
+  const { name, field, method } = write;
   const example = operation(`${field[0]?.toUpperCase()}${field.slice(1)}`);
   const document = writes[name] === undefined ? example : `mutation { ${writes[name]} }`;
   for (const [response, reaction, outcome] of responses) {
@@ -268,7 +249,7 @@ test.each(writeNames)('%s is sent exactly once, whatever the response is', async
     const { data, errors } = await gateway.graphql(document);
     expect([response, errors, data?.[field].__typename]).toEqual([response, undefined, outcome]);
     expect(service.received.map(({ method, url }) => [method, url.split('?')[0]])).toEqual([
-      [operations[name].method, `/${operations[name].path}`],
+      [method, `/${name}`],
     ]);
   }
 });

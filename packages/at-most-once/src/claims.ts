@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { Gate, rejectionWith } from '../../../src/admission/gate.ts';
 import { keyOverused, keyReused, keySettled } from '../../../src/idempotency/idempotency-error.ts';
 import type { Intent } from '../../../src/idempotency/idempotency-key.ts';
-import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
-import type { WriteName } from '../../../src/upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { type Entry, type IdempotencyStore, parseText, StoreUnavailable } from './store.ts';
 
 /** A claim on an idempotency key for one root field. */
 export type Claim = Intent & {
   responseName: string;
-  operation: WriteName;
+  /** The name of the operation. */
+  operation: string;
   /** A random token that identifies this claim. */
   owner: string;
   /** A hash of the upstream request, to recognize a key that is reused for another one. */
@@ -25,7 +24,7 @@ type WriteState =
   /** Another owner holds the key, and its lease has not ended. */
   | { state: 'in-flight' }
   /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */
-  | { state: 'orphaned'; operation: WriteName; isNew: boolean }
+  | { state: 'orphaned'; operation: string; isNew: boolean }
   /** Final. */
   | { state: 'recorded'; outcome: unknown };
 
@@ -49,7 +48,7 @@ const writeSchema = z.object({
   responseName: z.string(),
   /** The owner of the claim. Empty if the store may have lost the claim. */
   owner: z.string(),
-  operation: z.string().refine(isWriteName),
+  operation: z.string(),
   fingerprint: z.string(),
   /** In the time of the store. */
   claimedAt: z.number(),

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { memo } from '../../lib/memo.ts';
 import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
-import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
+import type { Operation, UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { emptyContent } from './empty-content.ts';
 import { defineRequest } from './got-request.ts';
@@ -23,20 +24,19 @@ export function createTransport(options: TransportOptions) {
   const { uniqueParam } = options;
   let ownHeaders = options.headers;
   const connections = createConnections(options);
-  const requests = perOperation((name) => {
-    const { path, method } = operations[name];
-    return defineRequest(new URL(path, options.baseUrl), method);
-  });
+  const requestOf = memo(({ name, method }: Operation) =>
+    defineRequest(new URL(name, options.baseUrl), method),
+  );
 
   return {
     /** Sends a request once, as an exchange, and resolves to its response. Rejects with an UpstreamError. */
     async send(
-      { operation, search = '', body }: UpstreamRequest,
+      { operation, search, body }: UpstreamRequest,
       scope: RequestScope,
       exchange: Exchange,
     ): Promise<RawResponse> {
-      const request = requests[operation];
-      const { method, effect } = operations[operation];
+      const request = requestOf(operation);
+      const { method, effect } = operation;
       const isGetWrite = method === 'GET' && effect === 'write';
       // In this order, so that a client cannot replace ours.
       const headers = {

@@ -2,14 +2,13 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { WriteRequest } from '../../../src/upstream/operations.ts';
+import { operations } from '../../../src/upstream/declarations.ts';
 import { until } from '../../../testkit/eventually.ts';
 import { freePort } from '../../../testkit/port.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
 import {
   glCodesOf,
   neverAborted,
-  noTargets,
   retryable,
   scopeOf,
   startCalls,
@@ -18,12 +17,7 @@ import {
 } from '../../support/upstream-call.ts';
 
 /** A write with a body. */
-const save: WriteRequest<'saveApproverList'> = {
-  operation: 'saveApproverList',
-  responseName: 'result',
-  body: '[{}]',
-  targets: noTargets,
-};
+const save = { ...operations.saveApproverList.encode({ body: [{}] }), responseName: 'result' };
 
 // Not sent: the write had no effect, and may be repeated.
 

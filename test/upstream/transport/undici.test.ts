@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
+import { operations } from '../../../src/upstream/declarations.ts';
 import type { WriteRequest } from '../../../src/upstream/operations.ts';
 import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
@@ -34,7 +35,7 @@ const valuesOf = (head: string, name: string) =>
 
 test('a GET that may change state says that it has no content, and other requests are as undici sends them', async () => {
   const { read, write, heads } = await startTexts(ok);
-  const save: WriteRequest = { ...upgradeToHq, operation: 'saveApproverList', body: '[]' };
+  const save: WriteRequest = { ...upgradeToHq, operation: operations.saveApproverList, body: '[]' };
   for (const send of [write, write, read, () => write(save)]) await send();
   const lengths = heads.map((head) => valuesOf(head, 'content-length'));
   expect(lengths).toEqual([['0'], ['0'], [], ['2']]);
@@ -93,7 +94,7 @@ test.each(['http', 'https'])(
     const { write } = startOutcomes(`${protocol}://127.0.0.1:${port}/`, { tls: { ca: ca.cert } });
     const upload: WriteRequest = {
       ...upgradeToHq,
-      operation: 'updateWorkflowCSV',
+      operation: operations.updateWorkflowCSV,
       body: 'x'.repeat(12_000_000),
     };
     const outcomes: string[] = [];
@@ -106,7 +107,7 @@ test('a service that closes the connection before the request has arrived, witho
   const { url } = await startTcp((socket) => socket.once('data', () => socket.destroy()));
   const upload: WriteRequest = {
     ...upgradeToHq,
-    operation: 'updateWorkflowCSV',
+    operation: operations.updateWorkflowCSV,
     body: 'x'.repeat(12_000_000),
   };
   expect(await startOutcomes(url).write(upload)).toBe('unknown: UPSTREAM_UNAVAILABLE');

@@ -5,10 +5,12 @@ import {
   IdempotentCalls,
 } from '../../../../src/idempotency/idempotent-call.ts';
 import { OpenWrites } from '../../../../src/idempotency/open-writes.ts';
+import { createOutcomeReader } from '../../../../src/idempotency/recorded-outcome.ts';
 import { createSettle } from '../../../../src/idempotency/settle.ts';
 import { wallOffsetNow } from '../../../../src/lib/count-down.ts';
 import type { RequestScope } from '../../../../src/request-scope.ts';
 import type { Calls } from '../../../../src/upstream/call.ts';
+import { operations } from '../../../../src/upstream/declarations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream-error.ts';
 import { createReservation } from '../../../../test/support/admission.ts';
 import { Claims } from '../../src/claims.ts';
@@ -25,7 +27,7 @@ const MAX_WRITES_PER_KEY = 3;
 const log = { info() {}, warn() {}, error() {} };
 const signal = new AbortController().signal;
 const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', admissionKey: 'ada' };
-const targets = () => ({ ids: {}, files: [], omitted: 0 });
+const { upgradeToHQ } = operations;
 const reservation = createReservation();
 
 /** A request with a key, of one or more fields. */
@@ -67,9 +69,10 @@ export class SimulatedGateway implements Client {
     const send = (...call: Parameters<Calls['write']>) => write(this, ...call);
     const parts: IdempotencyParts = {
       // The model of the service returns what it responds to each operation.
-      calls: { read: send, write: send } as Calls,
+      calls: { write: send, read: () => Promise.reject(new Error('not a write')) } as Calls,
       claims,
       openWrites: new OpenWrites(log, 1000),
+      readOutcome: createOutcomeReader([upgradeToHQ]),
       metrics,
       isRequired: true,
       timeoutMs,
@@ -91,7 +94,7 @@ export class SimulatedGateway implements Client {
 
   /** Executes one field of a request. */
   async write(request: KeyedRequest, responseName: string): Promise<Answer> {
-    const write = { operation: 'upgradeToHQ', responseName, targets } as const;
+    const write = { ...upgradeToHQ.encode(), responseName };
     try {
       const response = await this.#calls.write(write, scopeOf(request));
       return { outcome: response instanceof OutcomeUnknown ? response : String(response.message) };
@@ -107,9 +110,7 @@ export class SimulatedGateway implements Client {
       const outcomes: Settled['outcomes'] = new Map();
       for (const { responseName, outcome } of writes) {
         if (outcome instanceof OutcomeUnknown) outcomes.set(responseName, outcome);
-        else if ('message' in outcome.response) {
-          outcomes.set(responseName, String(outcome.response.message));
-        }
+        else outcomes.set(responseName, String(Object(outcome.response).message));
       }
       return { isComplete, outcomes };
     } catch (error) {

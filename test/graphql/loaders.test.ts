@@ -1,9 +1,8 @@
 import { expect, jest, test } from '@jest/globals';
+import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
-import { createLoaders } from '../../src/resolvers/loaders.ts';
 import type { Calls } from '../../src/upstream/call.ts';
-import { createClient } from '../../src/upstream/client.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 const noCalls: Calls = {
@@ -12,7 +11,7 @@ const noCalls: Calls = {
 };
 
 function loadersOf(scope: RequestScope) {
-  return createLoaders(createClient(noCalls, scope), new ResponseLimits(scope, 1_000_000));
+  return createLoaders(noCalls, scope, new ResponseLimits(scope, 1_000_000));
 }
 
 test('the text of a list for searches is prepared once, and each request that uses it reserves memory once', async () => {

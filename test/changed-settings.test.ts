@@ -1,12 +1,12 @@
 import { rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { readFilesOften } from '../../testkit/fast-timeouts.ts';
-import { read } from '../../testkit/graphql-operation.ts';
-import { metric } from '../../testkit/metric.ts';
-import { json } from '../../testkit/service.ts';
-import { temporaryFile } from '../../testkit/temporary-folder.ts';
-import { createSigningKey } from '../support/signing-key.ts';
-import { startStack } from '../support/stack.ts';
+import { readFilesOften } from '../testkit/fast-timeouts.ts';
+import { read } from '../testkit/graphql-operation.ts';
+import { metric } from '../testkit/metric.ts';
+import { json } from '../testkit/service.ts';
+import { temporaryFile } from '../testkit/temporary-folder.ts';
+import { createSigningKey } from './support/signing-key.ts';
+import { startStack } from './support/stack.ts';
 
 const settings = {
   UPSTREAM_HEADERS_FILE: 'headers',

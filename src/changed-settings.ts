@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Authenticator } from '../auth/authenticate.ts';
-import type { GraphqlServer } from '../graphql/graphql-server.ts';
-import type { Policy } from '../policy/policy.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import type { Transport } from '../upstream/transport/got-client.ts';
-import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
-import type { Config } from './config.ts';
-import type { FileSetting } from './file-setting.ts';
-import { tlsOf } from './service-settings.ts';
+import type { Authenticator } from './auth/authenticate.ts';
+import type { Config } from './config/config.ts';
+import type { FileSetting } from './config/file-setting.ts';
+import { tlsOf } from './config/service-settings.ts';
+import type { GraphqlServer } from './graphql/graphql-server.ts';
+import type { Policy } from './policy/policy.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import type { Transport } from './upstream/transport/got-client.ts';
+import { expiriesOf, pairProblems } from './upstream/transport/tls-files.ts';
 
 /**
  * Reads the files of settings again every five seconds, and applies those of a setting together when one has changed. If

@@ -1,0 +1,101 @@
+import DataLoader from 'dataloader';
+import { prepareSearch, type Searchable, type SearchText } from '../lib/search-text.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { Calls } from '../upstream/call.ts';
+import type { ReadRequest } from '../upstream/operations.ts';
+import type { ListResponse } from '../upstream/responses.ts';
+import type { ResponseLimits } from './response-limits.ts';
+
+export type Loaders = ReturnType<typeof createLoaders>;
+
+/** The items of a list by their keys. */
+export type Index = ReadonlyMap<string, object>;
+
+/** Creates the loaders of one request. Only reads have loaders, because a write is never de-duplicated. */
+export function createLoaders(
+  calls: Pick<Calls, 'read'>,
+  scope: RequestScope,
+  limits: ResponseLimits,
+) {
+  /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
+  const lists = createLoader<ListResponse<object>>(limits);
+  const indexes = createLoader<Index>(limits);
+  const searchTexts = new Map<object, Promise<SearchText>>();
+
+  /**
+   * Reads a list once for a request, and counts it. Lists with the same key count once. Reserves memory for the items, plus
+   * `addedBytes` for each. Resolvers have no other way to read.
+   */
+  function list<List extends ListResponse<object>, Item extends object>(
+    request: ReadRequest<List>,
+    toItems: (response: List) => Item[],
+    addedBytes: number,
+    key: string,
+  ): Promise<Omit<List, 'list'> & { list: Item[] }> {
+    const id = request.operation.name + request.search;
+    limits.admitLookup(key);
+    const read = async () => {
+      limits.admitLookup(key); // Checks again, because by now all root fields have started and are counted.
+      const response = await calls.read(request, scope);
+      const items = toItems(response);
+      await limits.reserveList(items, response.bytes + items.length * addedBytes);
+      // The service's own list is left out, so that its memory is free once no request shares the response.
+      return { ...response, list: items };
+    };
+    // Reads with the same id are of the same operation, and so have the same types.
+    return lists.load({ id, read }) as Promise<Omit<List, 'list'> & { list: Item[] }>;
+  }
+
+  /**
+   * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
+   * lists a key twice, the first item counts. Lists with the same id are read once. An item needs
+   * its `__typename`, which is the type of the entity.
+   */
+  function index<Item extends { readonly __typename: string }>(
+    id: string,
+    read: () => Promise<Item[]>,
+    keyOf: (item: Item) => string | null,
+  ): Promise<Index> {
+    const readIndex = async () => {
+      const list = await read();
+      await limits.reserveCopy(list.length);
+      const byKey = new Map<string, Item>();
+      for (const item of list) {
+        const key = keyOf(item);
+        if (key !== null && !byKey.has(key)) byKey.set(key, item);
+      }
+      return byKey;
+    };
+    return indexes.load({ id, read: readIndex });
+  }
+
+  /** The texts of the items of a list for searches. They are prepared once, also for other requests that share the list. */
+  function searchText<Item extends object>(
+    list: Searchable<Item>,
+    textsOf: (item: Item) => (string | null)[],
+  ): Promise<SearchText> {
+    const prepare = async () => {
+      await limits.reserveSearchText(list);
+      list.searchText ??= prepareSearch(list, textsOf);
+      return list.searchText;
+    };
+    const preparing = searchTexts.get(list) ?? prepare();
+    searchTexts.set(list, preparing);
+    return preparing;
+  }
+  return { list, index, searchText };
+}
+
+/** Something that is read once for a request. Lookups with the same id are equal. */
+type Lookup<Value> = { id: string; read: () => Promise<Value> };
+
+function createLoader<Value>(limits: ResponseLimits): DataLoader<Lookup<Value>, Value, string> {
+  const loadAll = async (lookups: readonly Lookup<Value>[]) => {
+    const results = await Promise.all(
+      lookups.map(({ read }) => read().catch((error: Error) => error)),
+    );
+    if (results.some((result) => result instanceof Error)) await limits.failureTurn();
+    return results;
+  };
+  return new DataLoader(loadAll, { cacheKeyFn: ({ id }) => id });
+}
