@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Claim, Claims } from '../packages/at-most-once/src/claims.ts';
 import { Completeness } from '../packages/at-most-once/src/completeness.ts';
+import { KeyRejected } from '../packages/at-most-once/src/key-rejected.ts';
+import { type Limiter, unlimited } from '../packages/at-most-once/src/limiter.ts';
 import { type IdempotencyStore, StoreUnavailable } from '../packages/at-most-once/src/store.ts';
-import { GatewayError } from '../src/errors/gateway-error.ts';
 import { RETENTION_MS } from './store.ts';
 
 const MAX_WRITES_PER_KEY = 3;
@@ -10,7 +11,12 @@ const MAX_WRITES_PER_KEY = 3;
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */
 export function claimsOn(
   store: IdempotencyStore,
-  options: { quarantineMs?: number; retentionMs?: number; isFailing?: () => boolean } = {},
+  options: {
+    quarantineMs?: number;
+    retentionMs?: number;
+    isFailing?: () => boolean;
+    limiter?: Limiter;
+  } = {},
 ) {
   const losses: unknown[] = [];
   const log = { info() {}, warn() {}, error: (details: object) => losses.push(details) };
@@ -27,14 +33,14 @@ export function claimsOn(
     completeness,
     MAX_WRITES_PER_KEY,
     options.isFailing ?? (() => false),
+    options.limiter ?? unlimited,
   );
   const find = async (key: string, more: More = {}): Promise<unknown> => {
     try {
       const found = await claims.claim(claimOf(key, randomUUID(), more));
       return found.state === 'recorded' ? found.outcome : found.state;
     } catch (error) {
-      if (error instanceof StoreUnavailable) return error.reason;
-      if (error instanceof GatewayError) return error.code;
+      if (error instanceof StoreUnavailable || error instanceof KeyRejected) return error.reason;
       throw error;
     }
   };

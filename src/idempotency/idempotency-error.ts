@@ -1,20 +1,26 @@
-import type { UnavailableReason } from '@ledger-gateway/at-most-once';
+import type { KeyRejection, UnavailableReason } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-export const keyReused = (
-  message = 'The idempotency key was used for another request. This request was not sent.',
-) => new GatewayError('IDEMPOTENCY_KEY_REUSED', message);
-
-export const keyOverused = () =>
-  keyReused(
+const rejections: Record<KeyRejection, [code: GatewayError['code'], message: string]> = {
+  reused: [
+    'IDEMPOTENCY_KEY_REUSED',
+    'The idempotency key was used for another request. This request was not sent.',
+  ],
+  overused: [
+    'IDEMPOTENCY_KEY_REUSED',
     'The idempotency key was used for as many fields as one mutation may have. This field was not sent.',
-  );
-
-export const keySettled = () =>
-  new GatewayError(
+  ],
+  settled: [
     'IDEMPOTENCY_KEY_SETTLED',
     'This field was not executed with the idempotency key, and never will be.',
-  );
+  ],
+};
+
+/** The key cannot be used for a write, and why. */
+export function keyRejected(reason: KeyRejection): GatewayError {
+  const [code, message] = rejections[reason];
+  return new GatewayError(code, message);
+}
 
 const storeReasons: Partial<Record<UnavailableReason, string>> = {
   quarantine: 'The store of idempotency keys may have lost records.',

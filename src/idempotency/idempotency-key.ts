@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { Intent } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { suspendedMs } from '../lib/count-down.ts';
 import type { GivenKey, RequestScope } from '../request-scope.ts';
@@ -18,21 +19,6 @@ const REQUEST = {
   age: 'The age of the idempotency key (header Idempotency-Key-Age, or idempotencyKeyAge in the extensions of the body)',
 };
 export const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
-
-/** An intent of a caller, in the form in which a store knows it. */
-export type Intent = {
-  /** A hash of caller and key. */
-  key: string;
-  /** A hash of the caller. */
-  caller: string;
-  /**
-   * How long before this request the client sent the first request with this intent that got no response, in milliseconds. 0 if
-   * there is none. Undefined if the client does not say.
-   */
-  ageMs: number | undefined;
-  /** When the request arrived, in the time of `performance.now()`. If the machine was suspended since then, so much earlier. */
-  receivedAt: number;
-};
 
 /** The intent of a request, or of the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
 export function intentOf(

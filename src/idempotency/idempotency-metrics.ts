@@ -1,18 +1,18 @@
 import type { StoreWatch } from '@ledger-gateway/at-most-once';
 import {
   type IdempotencyStore,
+  KeyRejected,
   type StoreLog,
   StoreUnavailable,
   type Usage,
 } from '@ledger-gateway/at-most-once';
 import { SpanKind } from '@opentelemetry/api';
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { WriteOperation } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
-import { storeUnavailable } from './idempotency-error.ts';
+import { keyRejected, storeUnavailable } from './idempotency-error.ts';
 
 /** The results of writes with an idempotency key, as labels of a metric. */
 const idempotencyResults = [
@@ -103,13 +103,11 @@ export function createIdempotencyMetrics(
         claims.inc({ result: 'unavailable' });
         return storeUnavailable(error.reason);
       }
-      const code = error instanceof GatewayError ? error.code : undefined;
-      if (code === 'IDEMPOTENCY_KEY_SETTLED') claims.inc({ result: 'settled' });
-      if (code === 'IDEMPOTENCY_KEY_REUSED') {
-        claims.inc({ result: 'reused' });
-        log.warn(lineOf(scope, claim), 'idempotency key reused');
-      }
-      return error;
+      if (!(error instanceof KeyRejected)) return error;
+      const { reason } = error;
+      claims.inc({ result: reason === 'settled' ? 'settled' : 'reused' });
+      if (reason !== 'settled') log.warn(lineOf(scope, claim), 'idempotency key reused');
+      return keyRejected(reason);
     },
     /** Measures and watches one use of the store for a caller, in a span. */
     timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {
@@ -118,7 +116,7 @@ export function createIdempotencyMetrics(
         const ended = watch(use, caller).finally(() => end());
         return ended.catch((error: unknown) => {
           const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
-          if (!(error instanceof GatewayError)) fail(span, reason);
+          if (!(error instanceof KeyRejected)) fail(span, reason);
           throw error;
         });
       });

@@ -4,6 +4,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
+import { createKeyLimiter } from './key-limiter.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createOutcomeReader } from './recorded-outcome.ts';
 import { createSettle } from './settle.ts';
@@ -41,7 +42,8 @@ export async function createIdempotency(options: Options) {
   const [kind = ''] = settings.store.split(':');
   const writes = options.operations.filter((one) => one.effect === 'write');
   const metrics = createIdempotencyMetrics(options.metrics, store, kind, writes, log, storeWatch);
-  const claims = new Claims(store, completeness, options.maxWritesPerKey, isFailing);
+  const { maxWritesPerKey } = options;
+  const claims = new Claims(store, completeness, maxWritesPerKey, isFailing, createKeyLimiter());
   const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
   const readOutcome = createOutcomeReader(writes);
   const parts = { claims, openWrites, readOutcome, metrics, timeoutMs };

@@ -1,5 +1,10 @@
-import type { Claim, Claims } from '@ledger-gateway/at-most-once';
-import { ReplyLost, StoreUnavailable } from '@ledger-gateway/at-most-once';
+import {
+  type Claim,
+  type Claims,
+  KeyRejected,
+  ReplyLost,
+  StoreUnavailable,
+} from '@ledger-gateway/at-most-once';
 import { countDown } from '../lib/count-down.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
@@ -8,7 +13,6 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
@@ -109,7 +113,7 @@ export class IdempotentCalls implements Calls {
       (open) => open.claim.key === claim.key && open.claim.responseName === claim.responseName,
     );
     if (!first) return undefined;
-    if (first.claim.fingerprint !== claim.fingerprint) throw keyReused();
+    if (first.claim.fingerprint !== claim.fingerprint) throw new KeyRejected('reused');
     return first.outcome ? this.#replay(first.outcome, write, isRepeat) : null;
   }
 

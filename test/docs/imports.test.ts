@@ -70,6 +70,15 @@ describe.each(files.filter((file) => file.includes('/')))('%s', (file) => {
   });
 });
 
+test('the package that executes an intent at most once imports nothing of the gateway', () => {
+  const folder = join(src, '../packages/at-most-once/src');
+  const imported = globSync('**/*.ts', { cwd: folder }).flatMap((file) =>
+    importsOf(join('../packages/at-most-once/src', file)),
+  );
+  const own = ['packages/at-most-once/src/', '@redis/client', 'dataloader', 'node:', 'pg', 'zod'];
+  expect(imported.filter((target) => !own.some((name) => target.startsWith(name)))).toEqual([]);
+});
+
 test('no files import each other in a circle', () => {
   let left = files;
   const imports = new Map(files.map((file) => [file, importsOf(file)]));

@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import { Gate, rejectionWith } from '../../../src/admission/gate.ts';
-import { keyOverused, keyReused, keySettled } from '../../../src/idempotency/idempotency-error.ts';
-import type { Intent } from '../../../src/idempotency/idempotency-key.ts';
 import type { Completeness } from './completeness.ts';
+import type { Intent } from './intent.ts';
+import { KeyRejected } from './key-rejected.ts';
+import type { Limiter } from './limiter.ts';
 import { type Entry, type IdempotencyStore, parseText, StoreUnavailable } from './store.ts';
 
-/** A claim on an idempotency key for one root field. */
+/** A claim on a key for one write. */
 export type Claim = Intent & {
+  /** Names the write among those of its key. */
   responseName: string;
-  /** The name of the operation. */
+  /** What the write does. `orphaned` names it. */
   operation: string;
   /** A random token that identifies this claim. */
   owner: string;
-  /** A hash of the upstream request, to recognize a key that is reused for another one. */
+  /** A hash of the write, to recognize a key that is reused for another one. */
   fingerprint: string;
   /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
   leaseMs: number;
@@ -56,7 +57,6 @@ const writeSchema = z.object({
   isOrphaned: z.boolean().optional(),
   /** The write was reported as orphaned before its sender reported that it was not sent. It will never be sent. */
   isReleased: z.boolean().optional(),
-  /** In the form of recorded-outcome.ts. */
   outcome: z.unknown().optional(),
 });
 type Write = z.infer<typeof writeSchema>;
@@ -86,16 +86,10 @@ export class Claims {
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
   readonly #isFailing: () => boolean;
-  /** Limits the changes in progress, by caller: thousands of changes of one caller would delay those of others. */
-  readonly #changes = new Gate({
-    limit: 64, // More would only wait for each other in the store.
-    maxWaiting: Infinity,
-    maxWaitMs: MAX_WAIT_MS,
-    rejection: rejectionWith(new StoreUnavailable('busy')),
-  });
+  readonly #limiter: Limiter;
 
   /**
-   * @param maxWritesPerKey the most response names that a key may have
+   * @param maxWritesPerKey the most writes that a key may have
    * @param isFailing whether the store has failed a moment ago
    */
   constructor(
@@ -103,24 +97,26 @@ export class Claims {
     completeness: Completeness,
     maxWritesPerKey: number,
     isFailing: () => boolean,
+    limiter: Limiter,
   ) {
     this.#store = store;
     this.#completeness = completeness;
     this.#maxWritesPerKey = maxWritesPerKey;
     this.#isFailing = isFailing;
+    this.#limiter = limiter;
   }
 
   /**
    * Claims a key. After `ReplyLost`, the key must be released: the store may have made the claim, or may still make it.
    *
-   * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
+   * @throws KeyRejected, StoreUnavailable
    */
   async claim(claim: Claim): Promise<ClaimResult> {
     const decide: Decide<ClaimResult> = (content, now) => {
       const write = writeOf(content, claim);
       if (write === undefined) return this.#claimNew(content, claim, now);
-      if (write.fingerprint !== claim.fingerprint) throw keyReused();
-      if (write.isReleased) throw keySettled();
+      if (write.fingerprint !== claim.fingerprint) throw new KeyRejected('reused');
+      if (write.isReleased) throw new KeyRejected('settled');
       return this.#stateOf(content, write, now);
     };
     // Most keys are new, so the first attempt does not read. That of a repeat does, because its entry may expire before the
@@ -132,8 +128,8 @@ export class Claims {
 
   /** The rule for a write that a key does not have yet. */
   #claimNew(content: KeyContent, claim: Claim, now: number): Decision<ClaimResult> {
-    if (content.isComplete) throw keySettled();
-    if (content.writes.length >= this.#maxWritesPerKey) throw keyOverused();
+    if (content.isComplete) throw new KeyRejected('settled');
+    if (content.writes.length >= this.#maxWritesPerKey) throw new KeyRejected('overused');
     const verdict = content.isSettled ? 'forgotten' : this.#completeness.judge(claim);
     if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
     if (verdict === 'new') {
@@ -205,9 +201,9 @@ export class Claims {
   async #change<Result>(of: Changing, decide: Decide<Result>, isUrgent = false): Promise<Result> {
     const since = performance.now();
     for (;;) {
-      await this.#changes.enter(of.caller, { isUrgent });
+      await this.#limiter.enter(of.caller, isUrgent);
       const changing = this.#tryToChange(of, decide);
-      const changed = await changing.finally(() => this.#changes.leave(of.caller));
+      const changed = await changing.finally(() => this.#limiter.leave(of.caller));
       if (changed) return changed.result;
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Intent } from '../../../src/idempotency/idempotency-key.ts';
+import type { Intent } from './intent.ts';
 import {
   type Change,
   COMPLETENESS_KEY,

@@ -1,5 +1,8 @@
 export { type Claim, Claims, type Settlement } from './claims.ts';
 export { Completeness } from './completeness.ts';
+export type { Intent } from './intent.ts';
+export { KeyRejected, type KeyRejection } from './key-rejected.ts';
+export type { Limiter } from './limiter.ts';
 export {
   type IdempotencyStore,
   ReplyLost,

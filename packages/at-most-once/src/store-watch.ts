@@ -1,4 +1,3 @@
-import { createLineLimit } from '../../../src/telemetry/line-limit.ts';
 import { type StoreLog, StoreUnavailable } from './store.ts';
 
 /** Not failures of the store: limits of one caller, startup and shutdown, and a loss or a new store, which have their own lines. */
@@ -15,7 +14,8 @@ export function createStoreWatch(log: StoreLog) {
   /** What was logged since the store failed. Empty while it works. */
   const reasons = new Set<string>();
   let failedAt = -Infinity;
-  const mayLogCaller = createLineLimit(1, 60_000);
+  /** When a line about a caller was last logged. Anybody can cause such lines, so there is one a minute. */
+  let callerLoggedAt = -Infinity;
   /** Whether the store has failed a moment ago. */
   const isFailing = () => performance.now() <= failedAt + 10_000;
 
@@ -36,7 +36,11 @@ export function createStoreWatch(log: StoreLog) {
 
   function note({ reason, message }: StoreUnavailable, caller?: string): void {
     const line = harmless[reason];
-    if (line && mayLogCaller()) log.warn({ caller }, line);
+    const now = performance.now();
+    if (line && now > callerLoggedAt + 60_000) {
+      callerLoggedAt = now;
+      log.warn({ caller }, line);
+    }
     if (line !== undefined) return;
     failedAt = performance.now();
     if (!reasons.has(reason)) log.error({ reason }, message);

@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import type { Logger } from 'pino';
 import type { z } from 'zod';
 
 /** An entry of a store, under a key. The documentation calls it the record of the key. */
@@ -146,5 +145,8 @@ export function byIteration<Work, Result>(
   return new DataLoader<Work, Result>(run, { cache: false, batchScheduleFn });
 }
 
-/** The part of the log that a store uses. */
-export type StoreLog = Pick<Logger, 'info' | 'warn' | 'error'>;
+/** Takes a log line: its details, and its message. */
+type Write = (details: object, message: string) => void;
+
+/** A log, such as that of pino. */
+export type StoreLog = { info: Write; warn: Write; error: Write };

@@ -228,10 +228,10 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
       writes: [{ responseName: 'sent', state: 'in-flight' }],
       isComplete: true,
     });
-    expect(await find('key', { responseName: 'new' })).toBe('IDEMPOTENCY_KEY_SETTLED');
+    expect(await find('key', { responseName: 'new' })).toBe('settled');
     expect(await find('key', { responseName: 'sent' })).toBe('in-flight');
     expect(await settle('unused', 0)).toEqual({ writes: [], isComplete: true });
-    expect(await find('unused')).toBe('IDEMPOTENCY_KEY_SETTLED');
+    expect(await find('unused')).toBe('settled');
     for (const ageMs of [undefined, 60_000]) {
       expect(await settle('unused', ageMs)).toMatchObject({ isComplete: false });
     }
@@ -263,7 +263,7 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     for (let round = 0; round < 20; round++) {
       const key = `key ${round}`;
       const [found, settled] = await Promise.all([one.find(key), other.settle(key, 0)]);
-      expect(found).toBe(settled.writes.length === 1 ? 'claimed' : 'IDEMPOTENCY_KEY_SETTLED');
+      expect(found).toBe(settled.writes.length === 1 ? 'claimed' : 'settled');
     }
   });
 

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { escapeJson } from '../../../../src/lib/json.ts';
 import {
   byIteration,
   type Change,
@@ -152,7 +151,8 @@ function requiresAll(setting: string): boolean {
  * would reject all changes of the statement because of one.
  */
 function inAscii({ version, text }: Entry): Entry {
-  return { version, text: escapeJson(text, /[^\0-\x7f]/g) };
+  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return { version, text: text.replaceAll(/[^\0-\x7f]/g, escapeOf) };
 }
 
 /** A position in the log of a server, such as `16/B374D848`, as a number that can be compared. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pause } from '../../../../src/lib/poll.ts';
+import { pause } from '../pause.ts';
 import {
   type Change,
   COMPLETENESS_KEY,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { FairShares } from '../../../../src/admission/fair-shares.ts';
-import { pause } from '../../../../src/lib/poll.ts';
+import { pause } from '../pause.ts';
+import { Shares } from '../shares.ts';
 import {
   byIteration,
   type Change,
@@ -47,8 +47,8 @@ export class SqliteStore implements IdempotencyStore {
   readonly #file: ClaimsFile;
   readonly #options: SqliteStoreOptions;
   readonly #clock: () => number;
-  #keys = new FairShares(0);
-  #bytes = new FairShares(0);
+  #keys = new Shares(0);
+  #bytes = new Shares(0);
   readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
   readonly #closing = new AbortController();
   /** Whether the store's own entry is in the log of the file, and not yet in the file itself. */
@@ -162,8 +162,8 @@ export class SqliteStore implements IdempotencyStore {
 
   /** Counts all keys for their callers, each of which leaves a quarter to others. */
   #measure(): void {
-    this.#keys = new FairShares(this.#options.maxKeys, 3);
-    this.#bytes = new FairShares(this.#options.maxBytes * CLAIMABLE_PART, 3);
+    this.#keys = new Shares(this.#options.maxKeys, 3);
+    this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
     for (const row of this.#file.statements.sizes.all()) this.#count(sizeSchema.parse(row), 'take');
   }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
-import { storeUnavailable } from '../../../../src/idempotency/idempotency-error.ts';
+import { keyRejected, storeUnavailable } from '../../../../src/idempotency/idempotency-error.ts';
 import {
   type IdempotencyParts,
   IdempotentCalls,
@@ -15,6 +15,8 @@ import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream
 import { createReservation } from '../../../../test/support/admission.ts';
 import { Claims } from '../../src/claims.ts';
 import { Completeness } from '../../src/completeness.ts';
+import { KeyRejected } from '../../src/key-rejected.ts';
+import { unlimited } from '../../src/limiter.ts';
 import { StoreUnavailable } from '../../src/store.ts';
 import { createStoreWatch } from '../../src/store-watch.ts';
 import type { Client, ModelStore } from './model-store.ts';
@@ -57,13 +59,21 @@ export class SimulatedGateway implements Client {
     const { watch, isFailing } = createStoreWatch(log);
     const completeness = { retentionMs, quarantineMs: QUARANTINE_MS, log, watch };
     this.#completeness = new Completeness({ store: connection, ...completeness });
-    const claims = new Claims(connection, this.#completeness, MAX_WRITES_PER_KEY, isFailing);
+    const claims = new Claims(
+      connection,
+      this.#completeness,
+      MAX_WRITES_PER_KEY,
+      isFailing,
+      unlimited,
+    );
     const metrics: IdempotencyParts['metrics'] = {
       count() {},
       sentWithoutKey() {},
       unknownOutcome() {},
-      rejected: (error) =>
-        error instanceof StoreUnavailable ? storeUnavailable(error.reason) : error,
+      rejected(error) {
+        if (error instanceof KeyRejected) return keyRejected(error.reason);
+        return error instanceof StoreUnavailable ? storeUnavailable(error.reason) : error;
+      },
       timed: (_, caller, use) => watch(use, caller),
     };
     const send = (...call: Parameters<Calls['write']>) => write(this, ...call);

@@ -1,0 +1,45 @@
+/**
+ * Shares out something limited among callers: keys, or bytes. A caller may hold at most as much as is free, or a multiple of
+ * that. So whatever some callers do, there is room for the next one.
+ */
+export class Shares {
+  readonly #limit: number;
+  readonly #timesFree: number;
+  /** How much each caller holds. Callers that hold nothing are left out. */
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  /** @param timesFree a caller may hold at most what is free, times this factor */
+  constructor(limit: number, timesFree = 1) {
+    this.#limit = limit;
+    this.#timesFree = timesFree;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Whether a caller may take so much more now. */
+  fits(caller: string, amount: number): boolean {
+    const mustStayFree = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
+    return amount + mustStayFree + this.#total <= this.#limit;
+  }
+
+  /** Counts so much more for a caller, whether it fits or not. */
+  take(caller: string, amount: number): void {
+    if (amount === 0) return;
+    this.#total += amount;
+    this.#held.set(caller, this.#of(caller) + amount);
+  }
+
+  give(caller: string, amount: number): void {
+    this.#total -= amount;
+    const left = this.#of(caller) - amount;
+    if (left > 0) this.#held.set(caller, left);
+    else this.#held.delete(caller);
+  }
+
+  #of(caller: string): number {
+    return this.#held.get(caller) ?? 0;
+  }
+}
