@@ -28,8 +28,8 @@ COPY examples/operations examples/operations
 COPY src src
 # node_modules has a link to it.
 COPY packages/at-most-once packages/at-most-once
-# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/reference/audit-record.md).
-COPY deploy/log-report.ts deploy/audit-report.ts deploy/
+# For auditors, where no clone is at hand (docs/reference/audit-record.md).
+COPY deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
 USER 1000:1000
 EXPOSE 4000
