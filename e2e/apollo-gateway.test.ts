@@ -1,11 +1,12 @@
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
+import { expect, test } from '@jest/globals';
 import { type Context, ledgerDataSource } from '../examples/federation/apollo-gateway.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
-import { testSupergraph } from './supergraph.ts';
+import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts `@apollo/gateway` with the options that the docs give to platform teams. */
 async function start(supergraphSdl: string): Promise<string> {
@@ -27,3 +28,11 @@ async function start(supergraphSdl: string): Promise<string> {
 testSupergraph(start);
 testIdempotencyKeys(start);
 testGatewayRestart(start);
+
+test('a large identifier as a number, which Apollo Gateway rounds, is rejected', async () => {
+  const { errors, sent } = await saveApprover(start, JSON.rawJSON('9007199254740993'));
+  const message = expect.stringContaining('must be a text');
+  const faults = [{ path: ['approvers', 0, 'approverId'], message }];
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
+  expect(sent).toEqual([]);
+});

@@ -8,7 +8,7 @@ import { startHttpServer } from '../testkit/http-server.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { send, startStack } from './stack.ts';
-import { testSupergraph } from './supergraph.ts';
+import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
 async function start(supergraph: string): Promise<string> {
@@ -48,4 +48,10 @@ test('a CSV file close to our body limit is accepted', async () => {
       message: null,
     },
   });
+});
+
+// The gateway cannot reject it. If this test fails, Hive Gateway has changed: change docs/how-to/federation.md, too.
+test('a large identifier as a number is rounded, and then sent as a text, by Hive Gateway', async () => {
+  const { sent } = await saveApprover(start, JSON.rawJSON('9007199254740993'));
+  expect(sent).toEqual(['[{"approver_id":9007199254740992}]']);
 });

@@ -81,6 +81,16 @@ function comparable({ data, errors }: GraphqlResponse) {
   };
 }
 
+/** Saves an approver with this id through a supergraph. `sent` are the bodies that the service received. */
+export async function saveApprover(startSupergraph: StartSupergraph, approverId: unknown) {
+  const service = await startService(json({ status: 0 }));
+  const gateway = await startTestGateway(service);
+  const url = await startSupergraph(supergraphOf({ ledger: `${gateway.url}/graphql` }));
+  const approvers = [{ approverId }];
+  const { errors } = await send(url, gateway.token, operation('SaveApprovers'), { approvers });
+  return { errors, sent: service.received.map(({ body }) => body) };
+}
+
 /** Defines the tests that every gateway must pass. */
 export function testSupergraph(startSupergraph: StartSupergraph): void {
   test('a query from trips to GL codes makes one request to the service', async () => {
@@ -233,6 +243,11 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
 
     await send(url, token, operation('GlCodes'), undefined, { traceparent });
     expect(stack.calls).toEqual([expect.objectContaining({ traceparent })]);
+  });
+
+  test('a large identifier arrives exactly as a text', async () => {
+    const { sent } = await saveApprover(startSupergraph, '9007199254740993');
+    expect(sent).toEqual(['[{"approver_id":9007199254740993}]']);
   });
 
   test('a request without a token is rejected directly and through the supergraph', async () => {

@@ -25,9 +25,12 @@ export type Scalars = {
  * null as null. A text has at most 1,000 characters.
  */
 export type ApproverInput = {
-  /** The approver's identifier, an integer of up to 1,000 digits. */
+  /** The approver's identifier, an integer of up to 1,000 digits. Send it as a text. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
-  /** The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. */
+  /**
+   * The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. A
+   * router of a federated graph may round such a number before the gateway sees it.
+   */
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */
   description?: InputMaybe<Scalars['String']['input']>;
@@ -45,7 +48,7 @@ export type ApproverInput = {
   myEmail?: InputMaybe<Scalars['String']['input']>;
   /** The approver's name. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** The workflow's identifier, an integer of up to 1,000 digits. */
+  /** The workflow's identifier, an integer of up to 1,000 digits. Send it as a text. */
   workflowId?: InputMaybe<Scalars['ID']['input']>;
   /** The workflow's name. */
   workflowName?: InputMaybe<Scalars['String']['input']>;
@@ -547,7 +550,7 @@ export type WorkflowCsvInput = {
   csv?: InputMaybe<Scalars['String']['input']>;
   /** The name of the file. At most 255 characters. */
   fileName: Scalars['String']['input'];
-  /** The identifier of the invoice, an integer of up to 1,000 digits. */
+  /** The identifier of the invoice, an integer of up to 1,000 digits. Send it as a text. */
   invoiceId?: InputMaybe<Scalars['ID']['input']>;
   /** A message that is sent with the file. At most 10,000 characters. */
   message?: InputMaybe<Scalars['String']['input']>;

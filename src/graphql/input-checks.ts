@@ -115,40 +115,57 @@ function checkVariables(
       value,
       type,
       (path, invalid, error) => {
-        const isNumber = longNumber(invalid) !== undefined;
-        const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
-        // The message of graphql-js may repeat a part of the input.
-        const quoted = withLongNumbers(reason).slice(0, 200);
         const place = path.length === 0 ? '' : ` at ${core.toDotPath(path)}`;
-        add(`is invalid${place}: ${quoted}`, path);
+        add(`is invalid${place}: ${reasonOf(invalid, error)}`, path);
       },
       true,
     );
   }
 }
 
+/** Why a value does not match its type. The message of graphql-js may repeat a part of the input. */
+function reasonOf(invalid: unknown, { message }: GraphQLError): string {
+  if (invalid === LARGE_ID) {
+    return `An integer beyond ${Number.MAX_SAFE_INTEGER} must be a text, because routers round such numbers.`;
+  }
+  if (longNumber(invalid) !== undefined) return 'The number cannot be sent exactly.';
+  return withLongNumbers(message).slice(0, 200);
+}
+
 /**
- * Replaces long numbers, also inside lists and objects. Where an ID is expected, a number becomes a text with its digits.
- * Elsewhere it becomes a double, if a double has the same value. No type accepts the numbers that remain.
+ * Takes the place of a number in JSON where an ID is expected, if the number is an integer beyond those that JavaScript keeps
+ * apart. A router may have rounded it, so it may be the ID of something else. No type accepts this value.
+ */
+const LARGE_ID = Symbol('large ID');
+
+/**
+ * Replaces long numbers, also inside lists and objects. A number becomes a double if that has the same value. No type accepts
+ * the numbers that remain, nor `LARGE_ID`.
  */
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
-  if (!isObject(value)) return value;
   const nullable = getNullableType(type);
+  if (nullable === GraphQLID && isLargeInteger(value)) return LARGE_ID;
+  if (!isObject(value)) return value;
   if (isListType(nullable)) {
     const convert = (item: unknown) => convertLongNumbers(item, nullable.ofType);
     return Array.isArray(value) ? value.map(convert) : convert(value); // A single value, which is coerced to a list.
   }
   const text = longNumber(value);
   if (text !== undefined) {
-    if (nullable === GraphQLID && /^-?\d+$/.test(text)) return text;
     return isExact(text) || isInputObjectType(nullable) ? Number(text) : value;
   }
   if (!isInputObjectType(nullable)) return value;
   // This visits the fields of the type, because the value may have many more.
   for (const { name, type } of Object.values(nullable.getFields())) {
-    if (isObject(value[name])) value[name] = convertLongNumbers(value[name], type);
+    if (value[name] != null) value[name] = convertLongNumbers(value[name], type);
   }
   return value;
+}
+
+/** Whether a value is a number that is an integer, but not a safe one. */
+function isLargeInteger(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return /^-?\d+$/.test(longNumber(value) ?? '');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

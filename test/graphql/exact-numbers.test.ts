@@ -39,6 +39,9 @@ const ways: Record<string, (field: string, type: string, n: string) => Promise<R
     post(`mutation ($a: [ApproverInput!] = [{ ${field}: ${n} }]) { ${saveOf('$a')} }`),
 };
 
+/** The ways in which the number stands in the document. */
+const inDocument = ['as a literal', 'in a fragment', 'as a default', 'in a default'];
+
 /** Expects that nothing was sent, and that these paths have a fault. */
 function expectRejected(result: Result, ...paths: (string | number)[][]) {
   const extensions = { code: 'BAD_USER_INPUT', faults: paths.map((path) => ({ path })) };
@@ -81,36 +84,78 @@ test.each(exact.split(/\s+/).map((text) => [text, JSON.stringify(Number(text))])
   },
 );
 
-// `"-7"` is an identifier as a text.
-test.each(['0', '"-7"', '9007199254740993', '-9223372036854775808', '1000000000000000000000'])(
-  'an identifier of %s is sent exactly',
+const uploadOf = (id: string) =>
+  `mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "", invoiceId: ${id} }) { __typename } }`;
+
+test.each([
+  '0',
+  '-7',
+  '9007199254740991',
+  '-9007199254740991',
+  '1e2',
+  '99.0',
+  '1E0',
+  '1.000000000000000000000',
+])('an identifier of the number %s is sent as the same integer', async (id) => {
+  const number = String(Number(id));
+  const { sent } = await save(`[{"approverId":${id},"workflowId":${id}}]`);
+  expect(sent).toEqual([`/saveApproverList[{"approver_id":${number},"workflow_id":${number}}]`]);
+  const uploaded = await upload(`{"fileName":"a","csv":"","invoiceId":${id}}`);
+  expect(uploaded.sent).toEqual([
+    expect.stringContaining(`"service_status":{"invoice_id":${number}}`),
+  ]);
+});
+
+test.each(['-7', '9007199254740993', '-9223372036854775808', '1000000000000000000000'])(
+  'an identifier of %s is sent exactly as a text, and as a literal of a document',
   async (id) => {
-    const number = id.replaceAll('"', '');
+    const sent = `/saveApproverList[{"approver_id":${id}}]`;
     for (const [way, send] of Object.entries(ways)) {
-      const { sent } = await send('approverId', 'ID', id);
-      expect([way, ...sent]).toEqual([way, `/saveApproverList[{"approver_id":${number}}]`]);
+      expect([way, ...(await send('approverId', 'ID', `"${id}"`)).sent]).toEqual([way, sent]);
+      if (!inDocument.includes(way)) continue;
+      expect([way, ...(await send('approverId', 'ID', id)).sent]).toEqual([way, sent]);
     }
-    const { sent } = await save(`[{"workflowId":${id}}]`);
-    expect(sent).toEqual([`/saveApproverList[{"workflow_id":${number}}]`]);
-    const literal = `uploadWorkflowCsv(input: { fileName: "a", csv: "", invoiceId: ${id} })`;
     const uploads = [
-      await upload(`{"fileName":"a","csv":"","invoiceId":${id}}`),
-      await post(`mutation { ${literal} { __typename } }`),
+      await upload(`{"fileName":"a","csv":"","invoiceId":"${id}"}`),
+      await post(uploadOf(id)),
+      await post(uploadOf(`"${id}"`)),
     ];
-    const status = `"service_status":{"invoice_id":${number}}`;
+    const status = `"service_status":{"invoice_id":${id}}`;
     for (const { sent } of uploads) expect(sent).toEqual([expect.stringContaining(status)]);
   },
 );
 
+// Routers written in JavaScript read all of these as another integer, and write that.
 test.each([
-  ...['1e2', '99.0', '1E0', '1.000000000000000000000'].map((n) => [n, String(Number(n))]),
-  ['1e400,"approverId":9007199254740993', '9007199254740993'], // The last of two keys counts.
-])('an identifier of %s is sent as %s', async (given, number) => {
-  const { sent } = await save(`[{"approverId":${given}}]`);
-  expect(sent).toEqual([`/saveApproverList[{"approver_id":${number}}]`]);
+  ...['9007199254740992', '-9007199254740992', '9007199254740993', '12345678901234567000'],
+  ...['1e16', '1e20', '1e21', '1E300', '9007199254740992.0', '9.007199254740992e15'],
+])('an identifier of the number %s in variables is rejected, and asks for a text', async (id) => {
+  const message = expect.stringContaining('must be a text');
+  const expectFaults = (result: Result, ...paths: (string | number)[][]) => {
+    expectRejected(result, ...paths);
+    const { faults } = result.errors[0].extensions;
+    expect(faults).toEqual(paths.map((path) => ({ path, message })));
+  };
+  expectFaults(
+    await save(`[{"approverId":${id}},{"name":"a","workflowId":${id}}]`),
+    ['approvers', 0, 'approverId'],
+    ['approvers', 1, 'workflowId'],
+  );
+  expectFaults(await save(`{"approverId":${id}}`), ['approvers', 'approverId']);
+  expectFaults(await upload(`{"fileName":"a","csv":"a","invoiceId":${id}}`), [
+    'input',
+    'invoiceId',
+  ]);
+  const scalar = `mutation ($id: ID) { ${saveOf('[{ approverId: $id }]')} }`;
+  expectFaults(await post(scalar, `{"id":${id}}`), ['approvers', 0, 'approverId']);
 });
 
-test.each(['9007199254740993.0', '9.007199254740993e15', '12345678901234567890.0', '1e400'])(
+test('the last of two identifiers with the same name counts', async () => {
+  const { sent } = await save('[{"approverId":1e400,"approverId":1}]');
+  expect(sent).toEqual(['/saveApproverList[{"approver_id":1}]']);
+});
+
+test.each(['9007199254740993.0', '9.007199254740993e15', '0.12345678901234567890', '1e400'])(
   'an identifier of %s is rejected',
   async (number) => {
     const both = await save(`[{"approverId":${number}},{"workflowId":${number}}]`);

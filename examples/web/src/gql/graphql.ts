@@ -9,9 +9,12 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
  * null as null. A text has at most 1,000 characters.
  */
 export type ApproverInput = {
-  /** The approver's identifier, an integer of up to 1,000 digits. */
+  /** The approver's identifier, an integer of up to 1,000 digits. Send it as a text. */
   approverId?: string | null | undefined;
-  /** The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. */
+  /**
+   * The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. A
+   * router of a federated graph may round such a number before the gateway sees it.
+   */
   claimLimit?: number | null | undefined;
   /** A description. */
   description?: string | null | undefined;
@@ -29,7 +32,7 @@ export type ApproverInput = {
   myEmail?: string | null | undefined;
   /** The approver's name. */
   name?: string | null | undefined;
-  /** The workflow's identifier, an integer of up to 1,000 digits. */
+  /** The workflow's identifier, an integer of up to 1,000 digits. Send it as a text. */
   workflowId?: string | null | undefined;
   /** The workflow's name. */
   workflowName?: string | null | undefined;
@@ -177,7 +180,7 @@ export type WorkflowCsvInput = {
   csv?: string | null | undefined;
   /** The name of the file. At most 255 characters. */
   fileName: string;
-  /** The identifier of the invoice, an integer of up to 1,000 digits. */
+  /** The identifier of the invoice, an integer of up to 1,000 digits. Send it as a text. */
   invoiceId?: string | null | undefined;
   /** A message that is sent with the file. At most 10,000 characters. */
   message?: string | null | undefined;
