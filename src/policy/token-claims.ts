@@ -1,8 +1,8 @@
 const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /**
- * Which of the claims that are required a verified token lacks, in words. Undefined if it has all. A claim is text, which has its
- * words as values and itself, or a list of texts. Its name is looked up as it stands, then as a path with dots.
+ * Which of the claims that are required a verified token lacks, in words. Undefined if it has all. A claim is a text or a list
+ * of texts. Its name is looked up as it stands, then as a path with dots.
  */
 export function lackOf(
   token: string,
@@ -14,7 +14,7 @@ export function lackOf(
   const payload = Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString();
   const claims: unknown = JSON.parse(payload);
   const name = names.find((name) => {
-    const values = valuesOf(lookUp(claims, name));
+    const values = valuesOf(name, lookUp(claims, name));
     return !required[name]?.some((value) => values.includes(value));
   });
   if (name === undefined) return undefined;
@@ -38,7 +38,10 @@ function own(value: unknown, name: string): unknown {
   return isOwn ? Reflect.get(value, name) : undefined;
 }
 
-function valuesOf(claim: unknown): unknown[] {
-  if (typeof claim === 'string') return [claim, ...claim.split(' ')];
+/** The claims whose text is a list of words (RFC 8693, section 4.2; `scp` is the name that Entra ID and Okta use). */
+const wordLists = ['scope', 'scp'];
+
+function valuesOf(name: string, claim: unknown): unknown[] {
+  if (typeof claim === 'string') return wordLists.includes(name) ? claim.split(' ') : [claim];
   return Array.isArray(claim) ? claim : [];
 }

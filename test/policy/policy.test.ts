@@ -57,6 +57,26 @@ test('a write needs the claims of its operation, and nothing is sent without the
   expect(service.received).toHaveLength(sufficient.length);
 });
 
+test('only scope and scp are lists of words in a text; the text of another claim is one value', async () => {
+  const values = ['admin', 'Team lead'];
+  const results = async (name: string, claim: unknown) => {
+    const { resultOf } = await startWithPolicy({ writes: { claims: { [name]: values } } });
+    return resultOf(save, { claims: { [name]: claim } });
+  };
+  for (const name of ['scope', 'scp']) {
+    expect([name, await results(name, 'other admin')]).toEqual([name, 'ApproversSaved']);
+    expect([name, await results(name, 'Team lead')]).toEqual([name, 'FORBIDDEN']);
+  }
+  for (const name of ['role', 'roles', 'groups', 'user.scope']) {
+    for (const claim of ['Payroll admin', 'admin ', 'Team', 'lead', ['Payroll admin']]) {
+      expect([name, claim, await results(name, claim)]).toEqual([name, claim, 'FORBIDDEN']);
+    }
+    for (const claim of ['admin', 'Team lead', ['other', 'Team lead']]) {
+      expect([name, claim, await results(name, claim)]).toEqual([name, claim, 'ApproversSaved']);
+    }
+  }
+});
+
 test('a name of a nested object may have dots, as a client of an issuer does', async () => {
   const claims = { 'resource_access.ledger.example.com.roles': ['operator'] };
   const { resultOf, service } = await startWithPolicy({ writes: { claims } });
