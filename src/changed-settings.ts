@@ -55,7 +55,7 @@ export function watchSettings(
     watch('policy', [files.policy], () => {
       const table = files.policy?.value;
       if (table) policy.use(table);
-      return { sha256: table?.sha256 };
+      return { sha256: files.policy?.sha256 };
     }),
   ];
   return () => timers.forEach(clearInterval);

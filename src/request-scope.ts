@@ -15,7 +15,7 @@ export type Caller = {
   readonly hash: string;
   /** A hash of issuer and subject, or of the issuer alone for tokens without `sub`. Limits for each caller use it. */
   readonly admissionKey: string;
-  /** The claim `azp`, the application that the token was issued to, bounded for the log. */
+  /** The application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;
 };
 

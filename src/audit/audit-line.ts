@@ -32,7 +32,10 @@ const write = {
     .describe(
       'A hash of `iss` and `sub`, or of a token without `sub`: `caller` in the log. Missing with AUDIT_SUBJECT=sub, unless the token has no `sub`',
     ),
-  azp: z.string().optional().describe('The claim `azp`: the application of the token'),
+  azp: z
+    .string()
+    .optional()
+    .describe('The application of the token: the first of `azp`, `client_id`, `cid`, `appid`'),
   field: z.string().describe('The field of the schema, such as `workflowAction`'),
   action: z.string().optional().describe('The value of `WorkflowAction`, such as `UPGRADE_TO_HQ`'),
   operation: z.string().describe('The operation of the service, such as `upgradeToHQ`'),

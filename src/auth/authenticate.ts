@@ -14,14 +14,18 @@ export type Credentials = { token: string; tokenHash: string; caller: Caller };
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** The longest token that is verified, in characters. */
-const MAX_TOKEN_LENGTH = 8192;
 /** How long a verified token is cached at most, in milliseconds, and how many tokens are. */
 const CACHE_MS = 60_000;
 const CACHED_TOKENS = 10_000;
 
-/** A bearer token in an `Authorization` header (RFC 6750, section 2.1). */
-const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
+/** A token in an `Authorization` header (RFC 6750, section 2.1; RFC 9449, section 7.1). */
+const tokenPattern = /^(Bearer|DPoP) +([\w.~+/-]+=*)$/i;
+
+/**
+ * The claims that may name the application that a token was issued to: OpenID Connect Core, RFC 9068, Okta, and Entra ID and
+ * AD FS. The first one that is a text counts.
+ */
+const applicationClaims = ['azp', 'client_id', 'cid', 'appid'];
 
 /**
  * Verifies bearer tokens (docs/reference/service-api.md, section 5). A verified token is cached by its hash, so that not every
@@ -56,8 +60,8 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
    */
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
-    const token = readToken(request);
-    if (token === undefined) throw rejected({ reason: 'malformed' });
+    const token = readToken(request, config.isBindingChecked);
+    if (typeof token !== 'string') throw rejected(token);
     const digest = digestOf(token);
     const current = cache;
     const known = current.get(digest);
@@ -69,9 +73,10 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
       throw rejected({ reason: reasonOf(error), ...unverifiedOf(token) });
     });
     checked.inc({ outcome: 'verified' });
-    const { exp = 0, iss = '', sub, azp } = verified;
+    const { exp = 0, iss = '', sub } = verified;
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
-    const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };
+    const named = applicationClaims.map((name) => printableClaim(verified[name]));
+    const caller = { ...toCaller(iss, sub, digest), application: named.find(Boolean) };
     if (ttl > 0) current.set(digest, caller, { ttl });
     return { token, tokenHash: digest, caller };
   }
@@ -83,12 +88,12 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-/** The bearer token of a request. Undefined if there is none or it is too long, or if there are several such headers. */
-function readToken(request: IncomingMessage): string | undefined {
-  const token = bearerPattern.exec(request.headers.authorization ?? '')?.[1];
-  if (token === undefined || token.length > MAX_TOKEN_LENGTH) return undefined;
+/** The token of a request, or why there is none. */
+function readToken(request: IncomingMessage, isBindingChecked: boolean): string | Rejection {
+  const [, scheme, token] = tokenPattern.exec(request.headers.authorization ?? '') ?? [];
   // With several headers, a proxy in front may have checked another token than this one.
-  return isRepeated(request, 'authorization') ? undefined : token;
+  if (!token || isRepeated(request, 'authorization')) return { reason: 'malformed' };
+  return isBindingChecked || scheme?.toLowerCase() === 'bearer' ? token : { reason: 'bound' };
 }
 
 /** The caller of a token. jose does not check that `sub` is text, and numbers or objects could make two callers equal. */

@@ -39,7 +39,7 @@ async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
     if (bytes > MAX_BYTES) throw new Fault(`over ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return new TextDecoder().decode(Buffer.concat(chunks)); // Skips a byte order mark.
 }
 
 /** The fault of an error of `fetch`, such as a TimeoutError. Connection errors are the cause of a TypeError. */

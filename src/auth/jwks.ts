@@ -1,6 +1,7 @@
-import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { createLocalJWKSet } from 'jose';
 import type { Logger } from 'pino';
 import { discoverKeysUrl } from './discovery.ts';
+import { type KeySet, logLeftOut, selecting } from './key-set.ts';
 import { createRemoteKeySet } from './remote-key-set.ts';
 
 /** The keys with which tokens are verified. */
@@ -11,12 +12,16 @@ export type KeySource = ReturnType<typeof createKeySource>;
  * publishes by discovery, which are valid only for its own tokens. `onChange` is called when other keys are in use.
  */
 export function createKeySource(
-  keys: URL | JSONWebKeySet | undefined,
+  keys: URL | KeySet | undefined,
   issuers: readonly string[],
   log: Logger,
   onChange: () => void,
 ) {
-  let ofFile = keys && !(keys instanceof URL) ? createLocalJWKSet(keys) : undefined;
+  const create = (set: KeySet) => {
+    logLeftOut(log, set);
+    return selecting(createLocalJWKSet(set), set);
+  };
+  let ofFile = keys && !(keys instanceof URL) ? create(keys) : undefined;
   const ofUrl =
     keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log, onChange) : undefined;
   const discovered = (issuer: string) => {
@@ -39,8 +44,8 @@ export function createKeySource(
     /** How many seconds ago that was, or Infinity. */
     ages: () => ofEach((set) => set.ageS()),
     /** Replaces the keys of a file. */
-    useKeys(changed: JSONWebKeySet) {
-      ofFile = createLocalJWKSet(changed);
+    useKeys(changed: KeySet) {
+      ofFile = create(changed);
       onChange();
     },
     close() {

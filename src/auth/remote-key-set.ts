@@ -1,8 +1,8 @@
-import { createRemoteJWKSet, customFetch } from 'jose';
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { pause } from '../lib/poll.ts';
 import { fetchJson } from './fetch-json.ts';
-import { keySet } from './key-set.ts';
+import { type KeySet, keySet, logLeftOut, selecting } from './key-set.ts';
 
 /** The shortest time between the starts of two fetches, in milliseconds. */
 const MIN_INTERVAL_MS = 1000;
@@ -26,7 +26,7 @@ export function createRemoteKeySet(
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let startedAt = Number.NEGATIVE_INFINITY;
   let lastFault: string | undefined;
-  let current: string | undefined;
+  let current: { text: string; get: JWTVerifyGetKey } | undefined;
 
   /**
    * Fetches the keys for jose. jose calls this once for all tokens that wait, and not within a second after a success. Shortly
@@ -42,13 +42,7 @@ export function createRemoteKeySet(
       fetchedAt = performance.now();
       if (lastFault !== undefined) log.info('keys fetched');
       lastFault = undefined;
-      const text = JSON.stringify(keys);
-      // jose uses the keys once it has read this response, and then the reload that waits for them ends, too.
-      // The first keys replace none.
-      const isChange = current !== undefined && text !== current;
-      if (isChange) void remote.reload().then(onChange, onChange);
-      current = text;
-      return new Response(text);
+      return new Response(noteChange(keys));
     } catch (error) {
       const fault = error instanceof Error ? error.message : 'unknown';
       const keysAvailable = lastFetch > 0;
@@ -56,6 +50,18 @@ export function createRemoteKeySet(
       lastFault = fault;
       throw new KeysUnavailable();
     }
+  }
+
+  /** Notes whether fetched keys differ from those in use. Returns them as JSON. */
+  function noteChange(keys: KeySet): string {
+    const text = JSON.stringify(keys);
+    if (text === current?.text) return text;
+    logLeftOut(log, keys);
+    // jose uses the keys once it has read the response, and then the reload that waits for them ends, too.
+    // The first keys replace none.
+    if (current) void remote.reload().then(onChange, onChange);
+    current = { text, get: selecting(remote, keys) };
+    return text;
   }
 
   const remote = createRemoteJWKSet(url, {
@@ -73,9 +79,14 @@ export function createRemoteKeySet(
   }
   void keepFresh();
 
+  const get: JWTVerifyGetKey = async (header, token) => {
+    if (!current) await remote.reload();
+    return (current?.get ?? remote)(header, token);
+  };
+
   return {
     /** The key for a token. Throws KeysUnavailable, or an error of jose. */
-    get: remote,
+    get,
     /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
     lastFetch: () => lastFetch,
     /** How many seconds ago the keys were last fetched. Infinity before the first time. A wrong clock does not change it. */

@@ -2,7 +2,6 @@ import {
   decodeJwt,
   decodeProtectedHeader,
   errors,
-  type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyResult,
   jwtVerify,
@@ -10,12 +9,13 @@ import {
 import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
+import type { KeySet } from './key-set.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
 import { checkKind, type TokenKinds } from './token-kind.ts';
 
 export type JwtConfig = TokenKinds & {
   /** The URL of the keys, or the keys themselves. Undefined if they are found by discovery. */
-  keys: URL | JSONWebKeySet | undefined;
+  keys: URL | KeySet | undefined;
   issuers: string[];
   audiences: string[];
   algorithms: string[];

@@ -27,7 +27,7 @@ const environment = z.object({
   JWT_JWKS_FILE: types.jwksFile.optional(),
   JWT_ISSUER: z.string(required).pipe(types.nonEmptyList),
   JWT_AUDIENCE: z.string(required).pipe(types.nonEmptyList),
-  JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
   JWT_CLOCK_TOLERANCE_S: types.integer(0, 300).default(5),
   JWT_TYP: types.tokenTypes.optional(),
   JWT_CNF: types.oneOf('reject', 'proxy').default('reject'),
@@ -213,7 +213,6 @@ export function settingsOf(config: Config) {
   const { http, graphql, jwt, idempotency, tracing, files } = config;
   const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
-  const { sha256, covers } = files.policy?.value ?? {};
   return {
     http: {
       ...pick(http, 'port', 'host', 'adminPort', 'forwardHeaders', 'corsOrigins', 'compression'),
@@ -229,7 +228,10 @@ export function settingsOf(config: Config) {
       ...config.ledger,
       ...shownOf(config.service),
     },
-    policy: files.policy && { path: files.policy.path, sha256, covers },
+    policy: files.policy && {
+      ...pick(files.policy, 'path', 'sha256'),
+      covers: files.policy.value.covers,
+    },
     jwt: {
       ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),
       ...pick(jwt, 'isBindingChecked'),

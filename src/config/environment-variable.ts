@@ -1,5 +1,4 @@
 import { createPrivateKey } from 'node:crypto';
-import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/token-kind.ts';
@@ -137,10 +136,12 @@ export const storeFile = fileOf(
   'must be a readable file with a value of IDEMPOTENCY_STORE',
 );
 
-export const jwksFile = fileOf(
-  (text): JSONWebKeySet => keySet.parse(JSON.parse(text)),
-  'must be a readable file with a JSON Web Key Set',
-);
+const jwksFault = 'must be a readable file with a JSON Web Key Set';
+export const jwksFile = fileOf((text) => {
+  const { data, error } = keySet.safeParse(JSON.parse(text));
+  if (data === undefined) throw new TextFault(`${jwksFault}: ${error.issues[0]?.message}`);
+  return data;
+}, jwksFault);
 
 export const headers = parsedBy(
   (text) => z.record(z.string(), z.string()).parse(JSON.parse(text)),

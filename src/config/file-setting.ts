@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
@@ -18,7 +19,17 @@ export class FileSetting<Value> {
     this.path = path;
     this.#type = type;
     this.#content = readNow(path);
-    this.#result = type.safeParse(this.#content.text);
+    this.#result = this.#parse();
+  }
+
+  /** Parses the content that was read last, without a byte order mark. */
+  #parse(): z.ZodSafeParseResult<Value> {
+    return this.#type.safeParse(this.#content.text?.replace(/^\ufeff/, ''));
+  }
+
+  /** The hash of the content that was read last, in hexadecimal digits, as `sha256sum` prints it for a text in UTF-8. */
+  get sha256(): string {
+    return hash('sha256', this.#content.text ?? '');
   }
 
   /** The fault of the content that was read last, with the code if it could not be read. Undefined if it is valid. */
@@ -43,7 +54,7 @@ export class FileSetting<Value> {
     const { text, code } = this.#content;
     if (content.text === text && content.code === code) return false;
     this.#content = content;
-    this.#result = this.#type.safeParse(content.text);
+    this.#result = this.#parse();
     return true;
   }
 }

@@ -140,9 +140,9 @@ export function limitExceeded(what: string, limit: number): GatewayError {
 
 /** A request that is rejected for reasons of HTTP. The message, if there is one, is meant for the client. */
 export class InvalidRequest extends Error {
-  readonly statusCode: 400 | 406 | 413 | 415;
+  readonly statusCode: 400 | 406 | 413 | 415 | 431;
 
-  constructor(statusCode: 400 | 406 | 413 | 415, message?: string) {
+  constructor(statusCode: 400 | 406 | 413 | 415 | 431, message?: string) {
     super(message);
     this.statusCode = statusCode;
   }

@@ -1,8 +1,9 @@
-import { IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createIterationLimit } from '../admission/gate.ts';
-import { toHttpError } from '../errors/http-error-format.ts';
+import { InvalidRequest } from '../errors/gateway-error.ts';
+import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
 import { wallOffsetNow } from '../lib/count-down.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
@@ -35,7 +36,11 @@ class Connection {
 }
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
-const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
+const largeHeaders = `The headers of the request are larger than ${maxHeaderSize} bytes. The token may be too long.`;
+const faults: Record<string, HttpFault> = {
+  HPE_HEADER_OVERFLOW: new InvalidRequest(431, largeHeaders),
+  [TIMEOUT]: { statusCode: 408 },
+};
 
 /**
  * The connections of clients. Each serves one request at a time. Pipelined requests wait for the response before theirs, so
@@ -142,10 +147,10 @@ export class ClientConnections {
  * waits for a response, because the client would mistake this response for that one. Returns the properties of a log line.
  */
 function rejectMalformed(fault: string | undefined, socket: Socket) {
-  const statusCode = statusByError[fault ?? ''] ?? 400;
   const requestId = crypto.randomUUID();
   const { remoteAddress: address } = socket;
-  const { status, code: outcome, body } = toHttpError({ statusCode }, requestId);
+  const error = faults[fault ?? ''] ?? { statusCode: 400 };
+  const { status, code: outcome, body } = toHttpError(error, requestId);
   const text = JSON.stringify(body);
   const response = new ServerResponse(new IncomingMessage(socket));
   response.assignSocket(socket);

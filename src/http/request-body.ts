@@ -28,8 +28,8 @@ const limitNames = {
   nesting: 'levels of nesting',
 };
 
-/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. Skips a byte order mark. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Registers the parser for JSON, the only content type. */
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {

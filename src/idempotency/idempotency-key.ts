@@ -32,7 +32,8 @@ export function intentOf(
     const hint = 'If the client sends one, a proxy or router on the way removes it';
     throw badInput(names.key, `is required for a mutation. ${hint}`);
   }
-  if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
+  if (caller.subject === null)
+    throw badInput(names.key, 'needs a token whose claim "sub" is a text that is not empty');
   return {
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,

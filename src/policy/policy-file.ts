@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import type { Operation } from '../upstream/operations.ts';
@@ -15,8 +14,6 @@ export type Rule = {
 
 /** The content of a policy file. */
 export type PolicyTable = {
-  /** The hash of the file, in hexadecimal digits. */
-  readonly sha256: string;
   readonly rules: ReadonlyMap<Operation, Rule>;
   /** For each rule, and for each of its keys, the operations for which it counts. */
   readonly covers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -91,7 +88,6 @@ export function readPolicy(
 ): PolicyTable | { faults: string[] } {
   // Node replaces bytes that are not UTF-8 by U+FFFD.
   if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
-  if (json.startsWith('\ufeff')) return { faults: ['begins with a byte order mark'] };
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -129,7 +125,7 @@ export function readPolicy(
     };
   };
   const rules = new Map(operations.map((operation) => [operation, ruleOf(operation)]));
-  return { sha256: hash('sha256', json), rules, covers };
+  return { rules, covers };
 }
 
 function faultsOf(issue: z.core.$ZodIssue, known: string[]): string[] {

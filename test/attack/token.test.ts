@@ -94,7 +94,7 @@ const withRsa = (header: object) => () => forge({ ...rsaHeader, ...header }, cla
 const inName = (value: unknown) => JSON.stringify(value);
 
 test('valid tokens are accepted (otherwise the tests below would prove nothing)', async () => {
-  for (const token of [withRsa({})(), valid(), sized(8191)]) {
+  for (const token of [withRsa({})(), valid(), sized(15_000)]) {
     expect(await resultOf(token)).toBe('accepted');
   }
 });
@@ -166,7 +166,6 @@ test.each<[name: string, make: () => string | Promise<string>]>([
   ['that is signed twice', () => forge(ecHeader, valid())],
   ['with a fourth part', () => `${valid()}.${encode('x')}`],
   ['of five empty parts', () => '....'],
-  ['of more than 8 KiB', () => sized(8193)],
   [
     'that is encrypted and contains a valid one',
     () =>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { UnsecuredJWT } from 'jose';
+import { type JWK, UnsecuredJWT } from 'jose';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { read, write } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
@@ -175,7 +175,8 @@ test.each<[string, string, () => string | Promise<string>, changed?: Partial<Jwt
     () => sign({ cnf: {} }),
     { isBindingChecked: true },
   ],
-  ['over 8 KB', 'malformed', () => sign({ padding: 'x'.repeat(8192) })],
+  // As one of Entra ID with 200 groups.
+  ['of 14 KB', 'accepted', () => sign({ groups: Array(200).fill('g'.repeat(50)) })],
   ['that is not a JWT', 'malformed', () => 'abc'],
   ['of three parts that are not JSON', 'malformed', () => 'a.b.c'],
 ])('the result for a token %s is %s', async (_, expected, make, changed = {}) => {
@@ -188,6 +189,15 @@ const introspection = [
   '{ __schema { queryType { name } } }',
   '{ _service { sdl } }',
 ];
+
+test('Ed25519 is accepted by default, by both of its names', async () => {
+  for (const alg of ['EdDSA', 'Ed25519']) {
+    const key = await createSigningKey('ed', alg);
+    const file = await temporaryFile(JSON.stringify({ keys: [key.jwk] }));
+    const { send } = await start({ JWT_JWKS_FILE: file });
+    expect([alg, (await send(await key.sign())).status]).toEqual([alg, 200]);
+  }
+});
 
 test('without a token, every request is UNAUTHENTICATED', async () => {
   const { service, gateway } = await start();
@@ -309,6 +319,95 @@ describe('a verified token', () => {
       advance(30_000);
       expect(await resultOf(token)).toBe('expired');
     }
+  });
+});
+
+/** Public keys without ids. */
+const withoutIds = (...keys: { jwk: JWK }[]) => ({
+  keys: keys.map(({ jwk: { kid, ...jwk } }) => jwk),
+});
+
+test.each(['file', 'server'])(
+  'keys of a %s without ids verify tokens with an id, if they fit',
+  async (source) => {
+    const keys = withoutIds(es256, rs256, foreign);
+    const server = await startService(json(keys));
+    const { resultOf } = createTestAuthenticator(source === 'file' ? keys : new URL(server.url));
+    for (const key of [rs256, es256, foreign])
+      expect(await resultOf(await key.sign())).toBe('accepted');
+    const other = await createSigningKey('one');
+    expect(await resultOf(await other.sign())).toBe('signature');
+    const third = await createSigningKey('three', 'PS256');
+    expect(await resultOf(await third.sign())).toBe('signature'); // The algorithm is not accepted.
+    expect(server.received).toHaveLength(source === 'file' ? 0 : 1);
+  },
+);
+
+test('a byte order mark before the keys of a file or a server is skipped', async () => {
+  const text = `\ufeff${JSON.stringify(jwks)}`;
+  const server = await startService(reply(200, text));
+  for (const source of [
+    { JWT_JWKS_FILE: await temporaryFile(text) },
+    { JWT_JWKS_FILE: '', JWT_JWKS_URL: server.url },
+  ]) {
+    expect((await (await start(source)).send(await sign())).status).toBe(200);
+  }
+});
+
+test.each(['file', 'server'])(
+  'a key of a %s that cannot be used is logged once',
+  async (source) => {
+    const small = { kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'small' };
+    const other = { kty: 'other', kid: 1 };
+    const set = (...keys: object[]) => ({ keys: [es256.jwk, ...keys] });
+    const server = await startService(json(set(small, other)));
+    const { resultOf, logs, useKeys } = createTestAuthenticator(
+      source === 'file' ? set(small, other) : new URL(server.url),
+    );
+    expect(await resultOf(await sign())).toBe('accepted');
+    const leftOut = [
+      { kid: 'small', fault: 'an RSA key with fewer than 2048 or more than 8192 bits' },
+      { kid: undefined, fault: 'no valid public key of a supported type' },
+    ];
+    expect(logs).toMatchObject([
+      { level: 40, msg: 'keys left out', keys: JSON.parse(JSON.stringify(leftOut)) },
+    ]);
+    if (source === 'server') return;
+    useKeys(set());
+    useKeys(set(other));
+    expect(logs).toHaveLength(2);
+  },
+);
+
+test.each<[string, (string | undefined)[]]>([
+  ['azp', ['azp', 'client_id', 'cid', 'appid']],
+  ['client_id', ['client_id', 'cid', 'appid']],
+  ['cid', ['cid', 'appid']],
+  ['appid', ['appid']],
+])('the application of a token is found in %s', async (expected, names) => {
+  const { authenticate } = createTestAuthenticator(jwks);
+  const claims = Object.fromEntries(names.map((name) => [name, `from ${name}`]));
+  const caller = await authenticate(await sign({ azp: 1, client_id: '', ...claims }));
+  expect(caller?.application).toBe(`from ${expected}`);
+});
+
+test('a token in the scheme DPoP is accepted only if a proxy checks the key to which it is bound', async () => {
+  const { service, gateway } = await start({ JWT_CNF: 'proxy' });
+  const token = await sign({ cnf: { jkt: 'a' } });
+  for (const scheme of ['DPoP', 'dpop', 'Bearer']) {
+    const { status } = await gateway.graphql(read, undefined, {
+      authorization: `${scheme} ${token}`,
+    });
+    expect([scheme, status]).toEqual([scheme, 200]);
+  }
+  expect(service.received.map(({ headers }) => headers.authorization)).toEqual(
+    Array(3).fill(`Bearer ${token}`),
+  );
+  const rejecting = await start();
+  const authorization = `DPoP ${token}`;
+  expect((await rejecting.gateway.graphql(read, undefined, { authorization })).status).toBe(401);
+  expect(await rejecting.gateway.logLine({ msg: 'request', status: 401 })).toMatchObject({
+    refusal: 'bound',
   });
 });
 

@@ -28,6 +28,12 @@ async function post(body: string | Buffer) {
   return { status: response.status, text: await response.text(), service };
 }
 
+test('a byte order mark before a body is skipped', async () => {
+  const { status, text } = await post(`\ufeff${bodyWith('[]')}`);
+  expect([status, text]).toEqual([200, expect.stringContaining('ApproversSaved')]);
+  expect((await post(`\ufeff\ufeff${bodyWith('[]')}`)).status).toBe(400);
+});
+
 /** The body of a request whose approver has a name of these bytes. */
 function bodyOf(name: Buffer): Buffer {
   const [before = '', after = ''] = bodyWith('{"name":"NAME"}').split('NAME');

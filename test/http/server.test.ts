@@ -159,6 +159,20 @@ test('each request with no id or two gets a new one, even if it fails', async ()
   expect(await exchange(gateway.url, twice)).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
 });
 
+test('a token that is too long for the headers gets a message that names the limit', async () => {
+  const { gateway } = start();
+  const request = requestOnly('POST /graphql', `authorization: Bearer ${'x'.repeat(17_000)}`);
+  const response = await exchange(gateway.url, request);
+  expect(response).toMatch(/^HTTP\/1.1 431 /);
+  const [{ message, extensions }] = JSON.parse(bodyOf(response)).errors;
+  expect(message).toBe(
+    'The headers of the request are larger than 16384 bytes. The token may be too long.',
+  );
+  expect(extensions).toMatchObject({ code: 'BAD_REQUEST', retryable: false });
+  const line = await gateway.logLine({ msg: 'request', status: 431 });
+  expect(line).toMatchObject({ fault: 'HPE_HEADER_OVERFLOW' });
+});
+
 const notHttp = { fault: expect.stringMatching(/^HPE_/), address: '127.0.0.1' };
 test.each<[string, string, number, own: object]>([
   ['a request that is not HTTP', 'hello\n\n', 400, notHttp],

@@ -97,9 +97,9 @@ test('an intent is older if the machine was suspended since it arrived', () => {
   expect(intent.receivedAt).toBeCloseTo(10_000, -1);
 });
 
-test('a token without sub cannot have keys', () => {
+test('a token whose sub is missing or no text cannot have keys', () => {
   const scope = scopeOf('token', undefined, null);
   expect(() => intentOf(given('key'), scope)).toThrow(
-    rejected('needs a token with the claim "sub"'),
+    rejected('needs a token whose claim "sub" is a text that is not empty'),
   );
 });

@@ -1,6 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import type { JSONWebKeySet } from 'jose';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
+import { keySet } from '../../src/auth/key-set.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
@@ -8,11 +10,14 @@ import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { createMetrics } from './metrics.ts';
 
 /** An authenticator for tokens of `issuer` for `gateway`, and its log. */
-export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partial<JwtConfig> = {}) {
+export function createTestAuthenticator(
+  keys: URL | JSONWebKeySet | undefined,
+  changed: Partial<JwtConfig> = {},
+) {
   const log = createLogRecorder();
   const authenticator = createAuthenticator(
     {
-      keys,
+      keys: keys && !(keys instanceof URL) ? keySet.parse(keys) : keys,
       issuers: ['issuer'],
       audiences: ['gateway'],
       algorithms: ['ES256', 'RS256'],
@@ -29,6 +34,7 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
     (await authenticator.authenticate(requestWith(token)))?.caller;
   return {
     ...authenticator,
+    useKeys: (keys: JSONWebKeySet) => authenticator.useKeys(keySet.parse(keys)),
     authenticateRequest: authenticator.authenticate,
     logs: log.lines,
     logLine: log.line,
