@@ -6,16 +6,36 @@ import { type Context, ledgerDataSource } from '../examples/federation/apollo-ga
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
+import { testLostKeys } from './lost-keys.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts `@apollo/gateway` with the options that the docs give to platform teams. */
-async function start(supergraphSdl: string): Promise<string> {
-  const gateway = new ApolloGateway({
+const start = (supergraphSdl: string) =>
+  startGateway(
     supergraphSdl,
     // The other subgraphs of the tests expect the token too.
-    buildService: ({ url = '' }) =>
-      new RemoteGraphQLDataSource<Context>({ url, ...ledgerDataSource }),
-  });
+    ({ url = '' }) => new RemoteGraphQLDataSource<Context>({ url, ...ledgerDataSource }),
+  );
+
+/** Starts it as the documentation of Apollo shows it: it forwards the token, and nothing else. */
+const startWithTokenOnly = (supergraphSdl: string) =>
+  startGateway(
+    supergraphSdl,
+    ({ url = '' }) =>
+      new RemoteGraphQLDataSource<Context>({
+        url,
+        willSendRequest({ request, context }) {
+          const { authorization } = Object(context.req?.headers);
+          if (authorization) request.http?.headers.set('authorization', authorization);
+        },
+      }),
+  );
+
+async function startGateway(
+  supergraphSdl: string,
+  buildService: (service: { url?: string }) => RemoteGraphQLDataSource<Context>,
+): Promise<string> {
+  const gateway = new ApolloGateway({ supergraphSdl, buildService });
   const server = new ApolloServer<Context>({ gateway, stopOnTerminationSignals: false });
   closeAfterTest(() => server.stop());
   const { url } = await startStandaloneServer(server, {
@@ -27,6 +47,7 @@ async function start(supergraphSdl: string): Promise<string> {
 
 testSupergraph(start);
 testIdempotencyKeys(start);
+testLostKeys(start, startWithTokenOnly);
 testGatewayRestart(start);
 
 test('a large identifier as a number, which Apollo Gateway rounds, is rejected', async () => {

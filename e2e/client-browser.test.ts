@@ -279,7 +279,7 @@ async function textOfSample(): Promise<unknown> {
   return text.textContent;
 }
 
-/** In the page: loses its connection, sends a write, and has the connection again when the write waits for it. */
+/** In the page: loses its connection, so that each request fails, sends a write, and has the connection again when the write waits for it. */
 async function sendOffline({ url, token, options, isLeft }: Run): Promise<unknown> {
   const { createLedgerFetch, readField } = await import(`${location.origin}/index.js`);
   let isOnline = false;
@@ -288,6 +288,10 @@ async function sendOffline({ url, token, options, isLeft }: Run): Promise<unknow
   const ledgerFetch = createLedgerFetch({
     ...options,
     token: () => token,
+    fetch: async (...request: Parameters<typeof fetch>) => {
+      if (!isOnline) throw new TypeError('Failed to fetch');
+      return fetch(...request);
+    },
     onProgress({ state }: { state: string }) {
       states.push(state);
       if (isLeft) return;
@@ -472,7 +476,8 @@ describeBrowsers(
 
     test('an offline device sends nothing, and continues when it is online', async () => {
       stack().prepare([]);
-      const options = { ...impatient, patienceMs: 10 };
+      // After the second failure, no time is left for a third attempt.
+      const options = { ...impatient, delayMs: 20, patienceMs: 30 };
       expect(await evaluate(sendOffline, { options, isLeft: true })).toMatchObject({
         states: ['offline'],
         error: { code: 'OFFLINE' },

@@ -1,10 +1,12 @@
 import { connect } from 'node:net';
+import { PROBE } from '../packages/client/src/settle.ts';
 import { startTcp } from '../testkit/tcp-server.ts';
 
 /**
  * Starts a TCP proxy in front of an HTTP server that can lose responses and stall requests. If a response is
  * lost, the request reaches the server, and then the connection is reset before the client gets a byte. If a
- * request is stalled, the server gets half of its body, and the client gets what the server responds.
+ * request is stalled, the server gets half of its body, and the client gets what the server responds. The question whether keys
+ * arrive, which precedes the first write of a page, is passed on.
  */
 export async function startFaultyProxy(target: string) {
   const { hostname, port } = new URL(target);
@@ -20,7 +22,7 @@ export async function startFaultyProxy(target: string) {
     let isLosing = false;
     let bytesToForward = Number.POSITIVE_INFINITY;
     client.on('data', (chunk: Buffer) => {
-      if (chunk.includes('POST /graphql')) {
+      if (chunk.includes('POST /graphql') && !chunk.includes(PROBE)) {
         if (responsesToLose > 0) {
           responsesToLose -= 1;
           isLosing = true;

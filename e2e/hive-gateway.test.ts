@@ -7,13 +7,15 @@ import { operation } from '../testkit/example-operation.ts';
 import { startHttpServer } from '../testkit/http-server.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
+import { testLostKeys } from './lost-keys.ts';
 import { send, startStack } from './stack.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
-async function start(supergraph: string): Promise<string> {
+async function start(supergraph: string, more: Partial<GatewayConfigSupergraph> = {}) {
   const runtime = createGatewayRuntime({
     ...(gatewayConfig satisfies GatewayConfigSupergraph),
+    ...more,
     // Longer, because a busy machine must not cause a timeout.
     upstreamTimeout: 60_000,
     transports: { http: transportHttp },
@@ -26,6 +28,13 @@ async function start(supergraph: string): Promise<string> {
 
 testSupergraph(start);
 testIdempotencyKeys(start);
+
+const forwardToken = ({ request }: { request: Request }) => ({
+  authorization: request.headers.get('authorization'),
+});
+testLostKeys(start, (supergraph) =>
+  start(supergraph, { propagateHeaders: { fromClientToSubgraphs: forwardToken } }),
+);
 testGatewayRestart(start);
 
 test('a CSV file close to our body limit is accepted', async () => {

@@ -102,6 +102,7 @@ export async function startStack(
       budgets: budgets.url,
     }),
     gatewayUrl: `${gateway.url}/graphql`,
+    logs: gateway.logs,
     /** The requests that the service received, in order. */
     calls,
     trips,

@@ -147,7 +147,7 @@ test.each([
   await page.route('**/graphql', async (route) => {
     if (route.request().method() === 'OPTIONS') return route.continue();
     const data = route.request().postData()?.includes('settleWrites')
-      ? { settleWrites: { isComplete: true, writes } }
+      ? { settleWrites: { isComplete: true, keyArrived: true, writes } }
       : { __typename: 'Mutation', saveApprovers: outcome };
     return route.fulfill({ json: { data } });
   });

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { LedgerFetchOptions } from '../packages/client/src/index.ts';
+import { PROBE } from '../packages/client/src/settle.ts';
 import { agedStore } from './aged-store.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startHttpServer } from './http-server.ts';
@@ -105,14 +106,15 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, headers } = request;
+    const body = await buffer(request);
     let fault: Fault | undefined;
-    if (method === 'POST') {
+    // The first write of a page is preceded by the question whether keys arrive.
+    if (method === 'POST' && !body.includes(PROBE)) {
       fault = faults.shift();
       const key = headers['idempotency-key'];
       requests.push({ key, closed: once(response, 'close') });
       events.emit('request');
     }
-    const body = await buffer(request);
     if (typeof fault === 'object' && !fault.isServed) respond(request, response, fault);
     else if (fault !== 'stall') pass(request, body, response, fault);
   }

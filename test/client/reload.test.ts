@@ -6,10 +6,13 @@ import { hash } from '../../packages/client/src/token.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import type { NewPage } from './new-page.ts';
 import {
+  cut,
   errorOf,
   executed,
   init,
   kept,
+  notExecuted,
+  type Reply,
   saved,
   settled,
   startStubGateway,
@@ -118,11 +121,56 @@ const contents: [name: string, textOf: (intent: string) => string][] = [
   ['a number for the intent that was sent', (intent) => entry(intent, { user, sentAs: 5 })],
   ['a request of null', (intent) => entry(intent, { user, request: null, sentAs: intent })],
   ['a request that is a number', (intent) => entry(intent, { user, request: 5, sentAs: intent })],
-  [
-    'an entry that was not sent',
-    (intent) => entry(intent, { user, isOpen: false, sentAs: intent }),
-  ],
 ];
+
+describe('what was seen of keys', () => {
+  /** Sends a write whose response is lost, in a page that is then left. Returns what the next page is told. */
+  async function leaveAndAsk(probing: Reply, settling: Reply) {
+    const { origin, script, kinds, keys } = await startStubGateway([cut], cut);
+    script.probing = probing;
+    const intent = newIntent();
+    const resume = { intent, init: byAda };
+    const page = { url: origin, resume };
+    const { result, stored } = await load({ ...page, items: {} });
+    expect(result).toMatchObject({ kind: 'lost' });
+    Object.assign(script, { replies: [saved], settling, probing: notExecuted });
+    const { length } = kinds();
+    const next = await load({ ...page, items: stored });
+    expect(new Set(keys())).toEqual(new Set([intent]));
+    return { result: next.result, kinds: kinds().slice(length) };
+  }
+
+  test('is kept with the intent over a reload: it is sent again only if they arrived', async () => {
+    const arrived = await leaveAndAsk(notExecuted, executed);
+    expect(arrived).toEqual({ result: kept, kinds: ['mutation'] });
+    const lost = await leaveAndAsk(settled([], true, false), notExecuted);
+    expect(lost).toMatchObject({ result: { kind: 'unknown' }, kinds: ['settle'] });
+  });
+
+  test.each([
+    ['that it was sent', { user, request: '1.2', isOpen: true }],
+    ['that its outcome is not known', { user, isOpen: true }],
+    ['that it was not sent', { user, isOpen: false }],
+  ])(
+    'is not known of an intent of version 1.0, which has stored %s: it is only asked about',
+    async (_, known) => {
+      for (const [settling, kind] of [
+        [executed, 'member'],
+        [notExecuted, 'unknown'],
+      ] as const) {
+        const { origin, kinds } = await startStubGateway([saved], settling);
+        const intent = newIntent();
+        const items = {
+          [INTENTS]: JSON.stringify([[intent, { ...known, sentAs: intent }]]),
+          [`ledger-gateway:write:save ${origin}`]: JSON.stringify({ [intent]: user }),
+        };
+        const phase = kind === 'member' ? 'done' : 'unknown';
+        expect((await load({ url: origin, items })).result).toMatchObject({ phase });
+        expect(kinds()).toEqual(['settle']);
+      }
+    },
+  );
+});
 
 describe('with any content of the storage', () => {
   test.each(contents)(

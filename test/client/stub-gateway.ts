@@ -6,6 +6,8 @@ import {
   type LedgerFetchOptions,
   readField,
 } from '../../packages/client/src/index.ts';
+import { arriving } from '../../packages/client/src/known-intent.ts';
+import { PROBE } from '../../packages/client/src/settle.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startHttpServer } from '../../testkit/http-server.ts';
 
@@ -55,8 +57,8 @@ export const requestError = (
   ...response: [status?: number, headers?: Record<string, string>]
 ) => json({ errors: [error(code, extensions)] }, ...response);
 
-export const settled = (writes: object[], isComplete = true) =>
-  json({ data: { settleWrites: { isComplete, writes } } });
+export const settled = (writes: object[], isComplete = true, keyArrived: unknown = true) =>
+  json({ data: { settleWrites: { isComplete, writes, keyArrived } } });
 export const notExecuted = settled([]);
 export const executed = settled([
   { responseName: 'save', outcome: { __typename: 'ApproversSaved' } },
@@ -83,26 +85,34 @@ type Arrival = {
 
 /**
  * Starts a gateway that gives these replies to mutations, one after the other, and the last one from then on, and
- * `settling` to `settleWrites`. A test may replace both, and forget the requests so far.
+ * `settling` to `settleWrites`. A test may replace both, and forget the requests so far. This page has asked before whether keys
+ * arrive there. Another page asks, gets `probing`, and its question is one of the `probes`.
  */
 export async function startStubGateway(replies: Reply[], settling: Reply = notExecuted) {
-  const script = { replies, settling };
+  const script = { replies, settling, probing: settled([]) };
   const requests: Arrival[] = [];
+  const probes: Omit<Arrival, 'kind'>[] = [];
   const { origin } = await startHttpServer(async (request, response) => {
     const { headers } = request;
     const body = await text(request);
     const kind = body.includes('SettleWrites') ? 'settle' : 'mutation';
-    const { 'idempotency-key': header, 'idempotency-key-age': age } = headers;
-    const key = header ?? JSON.parse(body).variables?.idempotencyKey;
-    requests.push({ kind, key, age: age?.toString(), headers, body });
+    const { 'idempotency-key': key, 'idempotency-key-age': age } = headers;
+    const arrival = { key, age: kind === 'mutation' ? age?.toString() : undefined, headers, body };
+    if (key === PROBE) {
+      probes.push(arrival);
+      return script.probing(response);
+    }
+    requests.push({ kind, ...arrival });
     if (kind === 'settle') return script.settling(response);
     const reply = script.replies.length > 1 ? script.replies.shift() : script.replies[0];
     reply?.(response);
   });
+  arriving.add(origin);
   return {
     origin,
     script,
     requests,
+    probes,
     kinds: () => requests.map(({ kind }) => kind),
     keys: () => requests.map(({ key }) => key),
     ages: () => requests.map(({ age }) => age),

@@ -61,9 +61,10 @@ test('a page shows each situation in turn, and begins anew with each gateway', a
 
 test('the answer to the question for a write has the fields of that write, and all if it is not known', async () => {
   const gateway = startGateway();
-  const ask = async (idempotencyKey: string | undefined) => {
-    const body = { query: 'mutation { settleWrites }', variables: { idempotencyKey } };
-    const response = await gateway.fetch(url, { method: 'POST', body: JSON.stringify(body) });
+  const ask = async (idempotencyKey = '') => {
+    const body = JSON.stringify({ query: 'mutation { settleWrites }' });
+    const headers = { 'idempotency-key': idempotencyKey };
+    const response = await gateway.fetch(url, { method: 'POST', headers, body });
     const { data } = Object(await response.json());
     return data.settleWrites.writes.map(
       ({ responseName }: { responseName: string }) => responseName,

@@ -9,6 +9,7 @@ import {
   lost,
   readResponse,
   readRetryAfter,
+  retryAfterMs,
 } from './response.ts';
 import { times } from './times.ts';
 import { type Caller, type GetToken, identify, type Rejected, withToken } from './token.ts';
@@ -36,28 +37,16 @@ export type Admission =
 /** How long a request may be on its way, in milliseconds. After this time, a request has to send the true age of its intent. */
 const TRANSIT_MS = 30_000;
 
-/**
- * Waits until the device is online, and obtains a token of the user of an intent. `owner` is that user if the page knows no
- * other.
- */
+/** Obtains a token of the user of an intent. `owner` is that user if the page knows no other. */
 export async function admit(
   intent: Intent,
   request: RequestInit,
   options: LedgerFetchOptions,
   stop: AbortSignal | null | undefined,
-  patience = startPatience(options),
-  attempt = 0,
   owner?: string,
   rejected?: string,
 ): Promise<Admission> {
-  const { sentAs } = recall(intent);
-  if (isOffline()) {
-    tell([options.onProgress], { intent: sentAs, attempt, state: 'offline' });
-    await wait(patience(), stop, 'online');
-  }
-  const caller: Admission = isOffline()
-    ? { rejection: 'OFFLINE' }
-    : await identify(request, options, stop, rejected);
+  const caller: Admission = await identify(request, options, stop, rejected);
   if (stop?.aborted) return { rejection: 'CANCELLED' };
   const { user = owner ?? caller.user } = recall(intent);
   // For the gateway, the same key is another write if another user sends it.
@@ -65,7 +54,7 @@ export async function admit(
 }
 
 /** Returns a function that returns how many milliseconds are left to repeat a write. The time starts at its first call. */
-function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): () => number {
+export function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): () => number {
   let giveUpAt: number | undefined;
   return () => {
     giveUpAt ??= performance.now() + patienceMs;
@@ -80,10 +69,10 @@ function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): (
  * @param init returns the options of a request with this age of the intent
  * @param stop stops the attempts; the result is then what is known so far
  * @param isOpen whether an earlier request may have taken effect
- * @param mayRepeat whether the request may be sent more than once
+ * @param mayRepeat whether the request may be sent again after an attempt with this result
  * @param caller the user of the first request, if already known; further requests are sent only for the same user
- * @returns the last result, whether a request may have taken effect whose outcome it does not contain, and for how much longer
- *   the write could have been repeated, in milliseconds
+ * @param patience how many milliseconds are left to repeat the request
+ * @returns the last result, and whether a request may have taken effect whose outcome it does not contain
  */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 export async function attempt(
@@ -93,15 +82,15 @@ export async function attempt(
   stop: AbortSignal | null | undefined,
   options: LedgerFetchOptions,
   isOpen = true,
-  mayRepeat = true,
+  mayRepeat: (state: AttemptResult['state']) => boolean = () => true,
   caller?: Caller,
-): Promise<readonly [last: AttemptResult, isOpen: boolean, patienceMs: number]> {
+  patience = startPatience(options),
+): Promise<[last: AttemptResult, isOpen: boolean]> {
   const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
-  const patience = startPatience(options);
-  let admission = caller ?? (await admit(intent, init(), options, stop, patience));
+  let admission = caller ?? (await admit(intent, init(), options, stop));
   const { user } = admission;
   let last = lost;
-  let state: AttemptResult['state'] = isOpen ? 'lost' : 'not-sent';
+  let state: Progress['state'] = isOpen ? 'lost' : 'not-sent';
   let isUnclear = false;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
@@ -130,18 +119,20 @@ export async function attempt(
     rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
     // A field whose token is rejected did nothing. So even a large body is sent again, once.
     if (rejected === undefined) {
-      const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
-      if (last.state === 'final' || !mayRepeat || stop?.aborted || waitMs > patience()) break;
+      const askedMs = Math.max(readRetryAfter(last.init?.headers), retryAfterMs(last.body));
+      const waitMs = Math.max(backoffMs(count, delayMs), askedMs);
+      const { state: result } = last;
+      if (result === 'final' || !mayRepeat(result) || stop?.aborted || waitMs > patience()) break;
       // An attempt that was not sent says nothing about an earlier one, which may have been executed.
-      state = last.state === 'not-sent' ? state : last.state;
+      if (result !== 'not-sent') state = result === 'lost' && isOffline() ? 'offline' : result;
       tell([onProgress], { intent, attempt: count, state, code });
-      await wait(waitMs, stop);
+      await wait(waitMs, stop, 'online');
     }
     // A later response may not contain the outcome of a field that this response contains.
     isOpen ||= hasField(last.body);
-    admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
+    admission = await admit(intent, init(), options, stop, user, rejected);
   }
-  return [last, last.isOpen ?? (isOpen || isUnclear), patience()];
+  return [last, last.isOpen ?? (isOpen || isUnclear)];
 }
 
 /** Calls listeners. An error that a listener throws is reported, and does not end the write. */

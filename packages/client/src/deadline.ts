@@ -44,5 +44,5 @@ export function throwIfAborted(signal: Signal): void {
 const reasonOf = (signal: Signal): unknown =>
   signal?.reason ?? new DOMException('', signal?.aborted ? 'AbortError' : 'TimeoutError');
 
-/** Whether the device has no connection. Without a `navigator`, such as on some servers, that is not known. */
+/** Whether the device says that it has no connection. With a VPN or a firewall, it may have one all the same. */
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;

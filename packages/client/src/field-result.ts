@@ -5,6 +5,7 @@ import { errorBody, type GraphqlError, isObject, textOf } from './response.ts';
 export type LedgerErrorCode =
   | 'RESPONSE_LOST'
   | 'OUTCOME_UNKNOWN'
+  | 'KEY_NOT_CONFIRMED'
   | 'SIGN_IN_FAILED'
   | 'OTHER_USER'
   | 'OFFLINE'
@@ -45,6 +46,8 @@ export type LedgerError = {
   /** With this id, operators find the request in the log. */
   readonly requestId: string | undefined;
   readonly faults: readonly Fault[];
+  /** How many seconds to wait before the write is tried again, if the gateway says so. */
+  readonly retryAfterS?: number | undefined;
   /** Why the outcome cannot be asked for now. For example, `OTHER_USER`: the intent belongs to another user. */
   readonly reason: LedgerErrorCode | undefined;
 };
@@ -95,7 +98,8 @@ export function readField<Data extends object, Name extends keyof Data & string>
   const isLost = error.code === 'RESPONSE_LOST';
   const sent = textOf(found?.extensions?.intent) ?? intent;
   if (isLost && sent) return { kind: 'lost', error, intent: sent };
-  return { kind: isLost || error.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'error', error };
+  const isUnknown = isLost || /^(OUTCOME_UNKNOWN|KEY_NOT_CONFIRMED)$/.test(error.code);
+  return { kind: isUnknown ? 'unknown' : 'error', error };
 }
 
 /**
@@ -111,7 +115,8 @@ function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
 
 function toError({ message, extensions }: GraphqlError): LedgerError {
   // Some routers write null for what they leave out.
-  const { code, requestId, faults, reason }: Record<string, unknown> = Object(extensions);
+  const { code, requestId, faults, reason, retryAfterS }: Record<string, unknown> =
+    Object(extensions);
   return {
     // Only the gateway and this package say with a code that nothing was done. The error may be of any library of the app.
     code: textOf(code) ?? 'RESPONSE_LOST',
@@ -119,6 +124,7 @@ function toError({ message, extensions }: GraphqlError): LedgerError {
     requestId: textOf(requestId),
     faults: [faults].flat().filter(isFault),
     reason: textOf(reason),
+    retryAfterS: Number(retryAfterS) || undefined,
   };
 }
 

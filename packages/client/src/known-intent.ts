@@ -1,7 +1,7 @@
 import { type Intent, now, type Progress } from './intent.ts';
 import { parseJson, tryTo } from './response.ts';
 
-/** What this page knows of an intent. The first four properties survive a reload, if the tab has a storage with free space. */
+/** What this page knows of an intent. The first five properties survive a reload, if the tab has a storage with free space. */
 export type KnownIntent = {
   /** A hash of the user who sends it. */
   user?: string | undefined;
@@ -9,6 +9,8 @@ export type KnownIntent = {
   request?: string | undefined;
   /** Whether it may have taken effect, and its outcome is not known yet. */
   isOpen?: boolean;
+  /** Whether it was sent only while keys were seen to arrive. Undefined for an intent that is not from this tab. */
+  arrives?: boolean | undefined;
   /** The intent that was sent in its place: itself, or for the second click of a double click, that of the first one. */
   sentAs: Intent;
   /** The name of its `createWrite`, or an empty text. Undefined for a key that the app made. Such a key never joins another write. */
@@ -46,11 +48,12 @@ function restore(): void {
   // Other code of the page may have written to the storage.
   for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat()) {
     tryTo(() => {
-      const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
+      const [intent, { user, request = '', isOpen, arrives = false, sentAs }] = Object(entry);
       const isNew = !knownIntents.has(intent);
       if (isNew && [intent, user, request, sentAs].every((value) => typeof value === 'string')) {
         // Only what was sent is stored.
-        knownIntents.set(intent, { user, request, isOpen: isOpen !== false || !request, sentAs });
+        const mayHaveEffect = isOpen !== false || !request;
+        knownIntents.set(intent, { user, request, isOpen: mayHaveEffect, arrives, sentAs });
       }
     });
   }
@@ -58,6 +61,9 @@ function restore(): void {
 
 /** Aborts the requests of each intent that this page sends. */
 export const stops = new Map<AbortController, Intent>();
+
+/** The addresses at which keys were seen to arrive. */
+export const arriving = new Set<string>();
 
 /** Listeners that are called for every write of this page. */
 export const listeners = new Set<(progress: Progress) => void>();
@@ -104,7 +110,7 @@ export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent
   // stored counts as one that may have been sent.
   const text = JSON.stringify(
     [...knownIntents].filter(([, each]) => !isUnsent(each)),
-    ['user', 'request', 'isOpen', 'sentAs'],
+    ['user', 'request', 'isOpen', 'arrives', 'sentAs'],
   );
   tryTo(() => sessionStorage.setItem(ITEM, text));
   return known;

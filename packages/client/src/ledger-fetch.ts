@@ -1,7 +1,8 @@
-import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
-import { throwIfAborted, withDeadline } from './deadline.ts';
-import { type Intent, now, type Progress, withHeaders } from './intent.ts';
+import { admit, attempt, type LedgerFetchOptions, startPatience, tell } from './attempts.ts';
+import { isOffline, throwIfAborted, withDeadline } from './deadline.ts';
+import { type Intent, isIntent, now, type Progress } from './intent.ts';
 import {
+  arriving,
   createIntent,
   isUnsent,
   type KnownIntent,
@@ -13,9 +14,18 @@ import {
   stops,
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
-import { type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
-import { codeOf, errorBody, hasField, lostBody, textOf, toResponse } from './response.ts';
-import { settle } from './settle.ts';
+import { canCarry, carry, type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
+import {
+  type AttemptResult,
+  codeOf,
+  errorBody,
+  hasField,
+  lost,
+  lostBody,
+  textOf,
+  toResponse,
+} from './response.ts';
+import { ask, PROBE, settle } from './settle.ts';
 import { times } from './times.ts';
 import { type Caller, hash } from './token.ts';
 
@@ -124,6 +134,7 @@ async function sendOrJoin(
       request: id,
       joinId,
       isOpen: true,
+      arrives: wasOpen ? known.arrives : true,
       startedAt: known.startedAt ?? now(),
       endedAt: undefined,
       stop,
@@ -146,23 +157,11 @@ async function sendUntilKnown(
   options: LedgerFetchOptions,
 ): Promise<Response> {
   const { sentAs: intent } = noted;
-  const { attemptMs: smallMs = times.attemptMs, onProgress } = options;
-  const { body, signal } = request;
-  const size = textOf(body)?.length ?? Number.POSITIVE_INFINITY;
-  const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
-  const init = (ageMs?: number) =>
-    withHeaders(request, { [KEY]: intent, 'idempotency-key-age': ageMs });
-  const [last, isOpen, patienceMs] = await attempt(
-    intent,
-    url,
-    init,
-    stop,
-    { ...options, attemptMs },
-    wasOpen,
-    size <= LARGE_BODY,
-    caller,
-  );
-  throwIfAborted(signal);
+  const { attemptMs = times.attemptMs, onProgress } = options;
+  const patience = startPatience(options);
+  const sending = sendSafely(noted, caller, url, request, wasOpen, stop, options, patience);
+  const [last, isOpen] = await sending;
+  throwIfAborted(request.signal);
   if (isOpen) {
     onProgress?.({ intent, attempt: 0, state: 'settling' });
     const settled = await settle(intent, {
@@ -170,7 +169,7 @@ async function sendUntilKnown(
       ...options,
       onProgress: undefined,
       url,
-      patienceMs: Math.max(patienceMs, smallMs / 2),
+      patienceMs: Math.max(patience(), attemptMs / 2),
     });
     // If nothing was executed, the last error is the reason, if it has a code.
     if (!codeOf(last.body) || codeOf(settled) !== 'IDEMPOTENCY_KEY_SETTLED') {
@@ -181,6 +180,55 @@ async function sendUntilKnown(
     note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
   }
   return toResponse(last.body, last.init);
+}
+
+/**
+ * Sends a write, and repeats it only if its key arrives at the gateway. Returns the last result, and whether a request may have
+ * taken effect whose outcome it does not contain.
+ */
+async function sendSafely(
+  noted: KnownIntent,
+  caller: Caller | undefined,
+  url: string | URL,
+  request: HeadedRequest,
+  wasOpen: boolean,
+  stop: AbortSignal,
+  options: LedgerFetchOptions,
+  patience: () => number,
+): Promise<[AttemptResult, boolean]> {
+  const { sentAs: intent } = noted;
+  const { attemptMs = times.attemptMs, onProgress } = options;
+  let sender = caller;
+  if (isOffline() || !arriving.has(`${url}`)) {
+    const tellOf = ({ attempt, state }: Progress) =>
+      onProgress?.({ intent, attempt, state: state === 'lost' ? 'offline' : state });
+    const probing = { ...request, ...options, onProgress: tellOf };
+    const { state } = await ask(PROBE, url, stop, probing, caller, patience);
+    const reason = stop.aborted ? 'CANCELLED' : 'OFFLINE';
+    if (state === 'lost') return [{ ...lost, body: errorBody(reason) }, wasOpen];
+    // Meanwhile, another user may have signed in.
+    sender = undefined;
+  }
+  const arrives = arriving.has(`${url}`) && noted.arrives !== false && canCarry(request);
+  // An intent that may have been sent before is not sent again unless its key arrives. A key of another shape is that of an app,
+  // which may send it for the first time.
+  const isKnown = noted.arrives !== undefined || isIntent(intent);
+  if (!arrives && (noted.startedAt === 0 || (wasOpen && isKnown))) return [lost, true];
+  note(intent, { arrives });
+  const size = textOf(request.body)?.length ?? Number.POSITIVE_INFINITY;
+  const uploadMs = Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
+  return attempt(
+    intent,
+    url,
+    (ageMs) => carry(request, intent, ageMs),
+    stop,
+    { ...options, attemptMs: attemptMs + uploadMs },
+    wasOpen,
+    // A refusal that says that nothing was sent may be repeated in any case.
+    (state) => size <= LARGE_BODY && (arrives || state === 'not-sent'),
+    sender,
+    patience,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
-import { withHeaders } from './intent.ts';
-import { parseJson, textOf } from './response.ts';
+import { type Intent, withHeaders } from './intent.ts';
+import { isObject, parseJson, textOf } from './response.ts';
 
 /** A header that is not sent. It has the value `query` or `mutation`, for a request that names its document by a hash. */
 export const OPERATION_TYPE = 'operation-type';
@@ -17,6 +17,33 @@ export function isQuery({
   if (method.toUpperCase() !== 'POST') return true;
   const { query } = Object(parseJson(`${body}`));
   return textOf(query) && !/\bmutation\b/.test(query);
+}
+
+/**
+ * Adds an intent and its age to a request, in the headers and in the body. Proxies remove headers that they do not know, and
+ * routers of federated graphs remove extensions.
+ */
+export function carry(init: RequestInit, intent: Intent, ageMs: number | undefined) {
+  const { body } = init;
+  const inBody = withExtensions(body, { idempotencyKey: intent, idempotencyKeyAge: ageMs });
+  const headers = { 'idempotency-key': intent, 'idempotency-key-age': ageMs };
+  return withHeaders({ ...init, body: inBody ?? body ?? null }, headers);
+}
+
+/** Whether the body of a request can carry an intent. A stream or a form cannot. */
+export const canCarry = ({ body }: RequestInit): boolean => withExtensions(body, {}) !== undefined;
+
+/** Writes `extensions` into a JSON body, without another change of its text. Undefined for a body with which that is not possible. */
+function withExtensions(body: unknown, own: object): string | undefined {
+  const text = textOf(body);
+  const parsed = parseJson(text);
+  if (!isObject(parsed)) return undefined;
+  if (!('extensions' in parsed)) {
+    return text?.replace('{', () => `{"extensions":${JSON.stringify(own)},`);
+  }
+  // Otherwise, a number that is not exact in JavaScript would be changed.
+  if (JSON.stringify(parsed) !== text) return undefined;
+  return JSON.stringify({ ...parsed, extensions: { ...Object(parsed.extensions), ...own } });
 }
 
 /** Splits a request into its parts, with a body that can be sent more than once. */

@@ -46,6 +46,8 @@ export function readResponse({ status, headers }: Response, text: string): Attem
   const { errors = [] } = body;
   const isInProgress =
     headers.has('idempotent-in-progress') || /"code":\s*"IN_PROGRESS"/.test(text);
+  // Whoever rejects a document does not execute it.
+  const isRejected = isRejectedByProxy || /VALIDATION/.test(`${codeOf(body)}`);
   const isRetryable = errors.some(({ extensions }) => extensions?.retryable);
   const isOutcome =
     !errors.length && hasField(body) && !Object.values(body.data ?? {}).includes(null);
@@ -56,7 +58,7 @@ export function readResponse({ status, headers }: Response, text: string): Attem
   return {
     state: isInProgress
       ? 'in-progress'
-      : !isOfGateway && !isRejectedByProxy
+      : !isOfGateway && !isRejected
         ? 'lost'
         : !isRetryable
           ? 'final'
@@ -81,8 +83,9 @@ export const codeOf = ({ errors }: GraphqlBody): string | undefined =>
 export const errorBody = (
   code: string,
   extensions: Readonly<Record<string, unknown>> = {},
+  message = code,
 ): GraphqlBody => ({
-  errors: [{ message: code, extensions: { code, retryable: false, ...extensions } }],
+  errors: [{ message, extensions: { code, retryable: false, ...extensions } }],
 });
 
 /** The body for a write whose outcome is not known yet. */
@@ -127,3 +130,7 @@ export function readRetryAfter(headers: Headers | undefined): number {
   const value = headers?.get('retry-after') ?? '';
   return 1000 * Number(value) || Date.parse(value) - Date.now() || 0;
 }
+
+/** How long the errors of a response ask the client to wait, in milliseconds. Routers keep them, and drop the header. */
+export const retryAfterMs = ({ errors = [] }: GraphqlBody): number =>
+  Math.max(0, ...errors.map(({ extensions }) => 1000 * Number(extensions?.retryAfterS) || 0));

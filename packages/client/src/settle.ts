@@ -1,13 +1,25 @@
-import { attempt, type LedgerFetchOptions } from './attempts.ts';
+import { attempt, type LedgerFetchOptions, startPatience } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
 import { type Intent, withHeaders } from './intent.ts';
-import { note, recall } from './known-intent.ts';
-import { codeOf, errorBody, type GraphqlBody, lostBody } from './response.ts';
+import { arriving, isUnsent, note, recall } from './known-intent.ts';
+import { carry } from './request.ts';
+import { type AttemptResult, codeOf, errorBody, type GraphqlBody, lostBody } from './response.ts';
 import { settleDocument } from './settle-document.ts';
+import type { Caller } from './token.ts';
 
 /** The document that `settle` of version 1.0.0 sends. Every gateway since then knows it, so it must not change. */
 const firstDocument =
   'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message } ... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status } ... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }';
+
+/**
+ * The intent that is settled to learn whether keys arrive. No write has it, and all pages of a user have the same one, so that
+ * the gateway keeps one record for it.
+ */
+export const PROBE = 'do-keys-arrive';
+
+/** The only text for users in this package: what it says is for those who run the proxy. */
+const KEY_NOT_CONFIRMED =
+  'This may have been carried out. Nobody can tell, because its idempotency key was not seen to arrive at the gateway. Proxies and routers on the way must forward the request header Idempotency-Key.';
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;
@@ -28,6 +40,7 @@ export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
  *
  * - `IDEMPOTENCY_KEY_SETTLED`: nothing was executed, and nothing will be
  * - `OUTCOME_UNKNOWN`: the gateway has no claim of this intent, and may have lost it
+ * - `KEY_NOT_CONFIRMED`: the gateway has no claim of this intent, and its key may have been lost on the way
  * - `RESPONSE_LOST`: the gateway does not know the outcome at the moment; ask again
  *
  * For an intent of another user, it sends nothing and returns `RESPONSE_LOST`. That user can still ask. Rejects only if
@@ -39,32 +52,47 @@ export async function settle<Data extends object = Record<string, unknown>>(
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
-  const ask = (query: string) => {
-    const init = (ageMs?: number) => {
-      const body = JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } });
-      return withHeaders(
-        { ...options, method: 'POST', body },
-        { 'content-type': 'application/json' },
-      );
-    };
-    return attempt(sentAs, url, init, signal, options);
-  };
   // From now on, each request with this key needs an age, also the first one.
   known.startedAt = 0;
-  let [last] = await ask(settleDocument);
-  // A gateway or a manifest that is older than this package may lack a field of the document.
-  if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) [last] = await ask(firstDocument);
+  const last = await ask(sentAs, url, signal, options);
   throwIfAborted(signal);
   // From now on, the same click is a new decision, unless the write has asked by itself: only its options have an `instance`.
   if (!options.instance) known.joinId = undefined;
-  const result = toResult(last.body, sentAs);
-  const isKnown = last.state === 'final' && !/LOST|UNKNOWN/.test(`${codeOf(result)}`);
+  const isArrived = arriving.has(`${url}`) && (known.arrives || isUnsent(known));
+  const result = toResult(last.body, sentAs, isArrived);
+  const isKnown = last.state === 'final' && !/LOST|UNKNOWN|CONFIRMED/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
   // The caller's type parameter describes the fields, and `settle` cannot check it.
   return result as SettledResult<Data>;
 }
 
-function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
+/** Settles a key, and learns whether keys arrive at this address. */
+export async function ask(
+  key: Intent,
+  url: string | URL,
+  signal: AbortSignal | null | undefined,
+  options: Omit<SettleOptions, 'url' | 'signal'>,
+  caller?: Caller,
+  patience = startPatience(options),
+): Promise<AttemptResult> {
+  const send = async (query: string) => {
+    const init = (ageMs?: number) => {
+      const body = JSON.stringify({ query, variables: { idempotencyKey: key, ageMs } });
+      const type = { 'content-type': 'application/json' };
+      return carry(withHeaders({ ...options, method: 'POST', body }, type), key, ageMs);
+    };
+    const isOpen = key !== PROBE;
+    return (await attempt(key, url, init, signal, options, isOpen, undefined, caller, patience))[0];
+  };
+  let last = await send(settleDocument);
+  // A gateway or a manifest that is older than this package may lack a field of the document.
+  if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) last = await send(firstDocument);
+  const { keyArrived } = Object(last.body.data?.settleWrites);
+  arriving[keyArrived ? 'add' : 'delete'](`${url}`);
+  return last;
+}
+
+function toResult(body: GraphqlBody, intent: Intent, isArrived: boolean): GraphqlBody {
   const { isComplete, writes }: Record<string, unknown> = Object(body.data?.settleWrites);
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
   const outcomes = writes.map(({ responseName, outcome }: Record<string, unknown>) => [
@@ -73,6 +101,8 @@ function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
   ]);
   // What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a
   // failure.
-  const ofOthers = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
+  const ofOthers = isArrived
+    ? errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN')
+    : errorBody('KEY_NOT_CONFIRMED', {}, KEY_NOT_CONFIRMED);
   return outcomes[0] ? { data: Object.fromEntries(outcomes), extensions: ofOthers } : ofOthers;
 }

@@ -1,7 +1,8 @@
 import { now } from './intent.ts';
-import { knownIntents, page } from './known-intent.ts';
+import { arriving, knownIntents, page } from './known-intent.ts';
 import { split } from './request.ts';
 import { type GraphqlBody, parseJson, toResponse, tryTo } from './response.ts';
+import { PROBE } from './settle.ts';
 import { times } from './times.ts';
 
 /**
@@ -88,16 +89,22 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
 
   async function respond(request: Request): Promise<Response | undefined> {
     const { query, variables } = Object(parseJson(await request.clone().text()));
-    const settles = /\bsettleWrites\b/.test(`${query}`);
-    const intent = settles ? variables?.idempotencyKey : request.headers.get('idempotency-key');
+    const intent = request.headers.get('idempotency-key');
     if (!intent) return options.queries?.(request);
-    // A write of an earlier test. Nobody waits for its outcome any more.
-    if (Number.parseInt(intent, 36) < startedAt) return Response.error();
-    arrivals.push({ kind: settles ? 'settle' : 'write', intent, variables });
-    if (!settles) fields.set(intent, fieldsOf(`${query}`, Object.keys(options.done)));
-    const names = fields.get(intent) ?? Object.keys(options.done);
-    const body = (settles ? settlement : result)(situation, names, options);
+    const body = situation === 'offline' ? undefined : bodyOf(intent, `${query}`, variables);
     return body ? toResponse(body) : Response.error();
+  }
+
+  /** The response to a write, or to a question. Undefined if it is lost. */
+  function bodyOf(intent: string, query: string, variables: unknown): GraphqlBody | undefined {
+    if (intent === PROBE) return settled([], true);
+    // A write of an earlier test. Nobody waits for its outcome any more.
+    if (Number.parseInt(intent, 36) < startedAt) return undefined;
+    const settles = /\bsettleWrites\b/.test(query);
+    arrivals.push({ kind: settles ? 'settle' : 'write', intent, variables });
+    if (!settles) fields.set(intent, fieldsOf(query, Object.keys(options.done)));
+    const names = fields.get(intent) ?? Object.keys(options.done);
+    return (settles ? settlement : result)(situation, names, options);
   }
 
   setOnline(options.situation !== 'offline');
@@ -154,13 +161,18 @@ function settlement(
   names: readonly string[],
   options: TestGatewayOptions,
 ): GraphqlBody | undefined {
-  if (situation === 'lost' || situation === 'offline') return undefined;
+  if (situation === 'lost') return undefined;
   const writes = names.flatMap((responseName) => {
     const outcome = memberOf(situation, responseName, options);
     return outcome ? { responseName, outcome } : [];
   });
-  return { data: { settleWrites: { isComplete: situation !== 'orphaned', writes } } };
+  return settled(writes, situation !== 'orphaned');
 }
+
+/** The response to `settleWrites`. */
+const settled = (writes: object[], isComplete: boolean): GraphqlBody => ({
+  data: { settleWrites: { isComplete, writes, keyArrived: true } },
+});
 
 /** The outcome of a field. Undefined if it has none. */
 function memberOf(situation: Situation, name: string, options: TestGatewayOptions): unknown {
@@ -186,6 +198,7 @@ function memberOf(situation: Situation, name: string, options: TestGatewayOption
 function forgetPage(): void {
   page.count += 1;
   knownIntents.clear();
+  arriving.clear();
   tryTo(() => {
     const items = Array.from(sessionStorage, (_, index) => sessionStorage.key(index));
     for (const item of items) {

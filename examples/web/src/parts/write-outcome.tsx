@@ -29,7 +29,7 @@ type Props<Member extends Outcome> = {
 /** Why a request takes longer. */
 const waits: Readonly<Record<Progress['state'], string>> = {
   'not-sent': 'The ledger cannot take it at the moment. We keep trying.',
-  offline: 'There is no connection. Nothing was sent since then; we continue when it is back.',
+  offline: 'There is no connection. We continue when it is back.',
   'in-progress': 'The ledger has not answered yet.',
   lost: 'No answer yet. We are trying again; it is not done a second time.',
   settling: 'We are asking what became of it.',

@@ -1,0 +1,266 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  cancel,
+  createLedgerFetch,
+  newIntent,
+  readField,
+  settle,
+  withIntent,
+} from '../../packages/client/src/index.ts';
+import { arriving } from '../../packages/client/src/known-intent.ts';
+import { PROBE } from '../../packages/client/src/settle.ts';
+import { until } from '../../testkit/eventually.ts';
+import {
+  createSave,
+  cut,
+  type Data,
+  errorOf,
+  executed,
+  fieldError,
+  hold,
+  html,
+  init,
+  json,
+  kept,
+  notExecuted,
+  type Reply,
+  requestError,
+  save,
+  saved,
+  settled,
+  startStubGateway,
+  tokenOf,
+} from './stub-gateway.ts';
+
+/** Starts a gateway of which this page does not know yet whether keys arrive there. */
+async function start(replies: Reply[], settling?: Reply, probing: Reply = notExecuted) {
+  const gateway = await startStubGateway(replies, settling);
+  gateway.script.probing = probing;
+  arriving.delete(gateway.origin);
+  return gateway;
+}
+
+const notArrived = settled([], true, false);
+const unknown = { kind: 'unknown', error: { code: 'KEY_NOT_CONFIRMED' } };
+const soon = { patienceMs: 30, attemptMs: 500 };
+
+test('before its first write to an address, a page asks once whether keys arrive', async () => {
+  const { origin, requests, probes } = await start([saved]);
+  const order: number[] = [];
+  const fetchOf = createSave(origin, {
+    fetch(...request) {
+      order.push(probes.length);
+      return fetch(...request);
+    },
+  });
+  expect(await fetchOf(init({}, { 'x-tenant': 'north' }))).toEqual(kept);
+  expect(await fetchOf(init({ name: 'Bob' }))).toEqual(kept);
+  expect(order).toEqual([0, 1, 1]);
+  // As the write: with the headers of the app, and the key in the header and in the body.
+  const [probe, ...others] = probes;
+  expect(others).toEqual([]);
+  expect(probe?.headers).toMatchObject({ authorization: 'Bearer token', 'x-tenant': 'north' });
+  expect(probe?.headers['idempotency-key']).toBe(PROBE);
+  expect(JSON.parse(probe?.body ?? '')).toMatchObject({
+    variables: { idempotencyKey: PROBE },
+    extensions: { idempotencyKey: PROBE },
+  });
+  expect(requests).toHaveLength(2);
+});
+
+describe('a write whose key is not seen to arrive', () => {
+  test.each<[string, Reply]>([
+    ['the gateway says so', notArrived],
+    ['the gateway is older than the question', settled([], true, null)],
+    ['the gateway rejects the token', requestError('UNAUTHENTICATED', {}, 401)],
+    [
+      'a router does not know the question',
+      json({ errors: [{ message: '', extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] }),
+    ],
+    ['a proxy rejects the question', html(403)],
+  ])('is sent once: %s', async (_, probing) => {
+    const { origin, kinds } = await start([cut, saved], settled([], true, false), probing);
+    expect(await save(origin, soon)).toMatchObject(unknown);
+    expect(kinds()).toEqual(['mutation', 'settle']);
+  });
+
+  test('has its outcome if the gateway knows one', async () => {
+    const { origin } = await start([cut], executed, notArrived);
+    expect(await save(origin, soon)).toEqual(kept);
+  });
+
+  test('is sent again after a refusal that says that nothing was sent', async () => {
+    const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
+    const { origin, kinds } = await start([busy, saved], undefined, notArrived);
+    expect(await save(origin)).toEqual(kept);
+    expect(kinds()).toEqual(['mutation', 'mutation']);
+  });
+
+  test('is not sent again by the app either', async () => {
+    const { origin, kinds } = await start([cut, saved], notArrived, notArrived);
+    const request = withIntent(init(), newIntent());
+    for (let count = 0; count < 2; count += 1) {
+      expect(await save(origin, soon, request)).toMatchObject(unknown);
+    }
+    expect(kinds()).toEqual(['mutation', 'settle', 'settle']);
+  });
+
+  test('is not sent again once keys arrive, for the first one may have been executed without its key', async () => {
+    const { origin, script, kinds } = await start([cut, saved], notArrived, notArrived);
+    const request = withIntent(init(), newIntent());
+    await save(origin, soon, request);
+    script.probing = script.settling = notExecuted;
+    expect(await save(origin, soon, request)).toMatchObject(unknown);
+    expect(kinds()).toEqual(['mutation', 'settle', 'settle']);
+  });
+
+  test('is not sent after it was settled, such as by a page that cancels it', async () => {
+    const { origin, kinds } = await start([saved], notArrived, notArrived);
+    const intent = newIntent();
+    await settle(intent, { url: origin, ...soon });
+    expect(await save(origin, soon, withIntent(init(), intent))).toMatchObject(unknown);
+    expect(kinds()).toEqual(['settle', 'settle']);
+  });
+
+  test('is sent with a key of the app that this page has not seen before', async () => {
+    const { origin, keys } = await start([saved], undefined, notArrived);
+    expect(await save(origin, soon, withIntent(init(), 'order-7'))).toEqual(kept);
+    expect(keys()).toEqual(['order-7']);
+  });
+});
+
+test('that nothing was done is believed only if the key arrives also for settling, and the next write asks again', async () => {
+  const { origin, script, probes } = await start([cut], notArrived);
+  expect(await save(origin, { ...soon, patienceMs: 0 })).toMatchObject(unknown);
+  script.settling = notExecuted;
+  const result = await save(origin, { ...soon, patienceMs: 0 }, init({ name: 'Bob' }));
+  expect(result).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+  expect(probes).toHaveLength(2);
+});
+
+test('of an intent that this page has not sent, nobody can say that nothing was done', async () => {
+  const { origin } = await start([], notExecuted);
+  const intent = newIntent().replace(/^(.*)-[^-]+$/, '$1-another');
+  const result = readField(await settle<Data>(intent, { url: origin }), 'save');
+  expect(result).toMatchObject(unknown);
+  // One that was created here, and not sent, was certainly not executed.
+  const own = readField(await settle<Data>(newIntent(), { url: origin }), 'save');
+  expect(own).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+});
+
+describe('while the question is not answered', () => {
+  test('nothing is sent, the page hears why, and the write continues once it is', async () => {
+    const { origin, script, requests } = await start([saved], undefined, cut);
+    const states: [string, number][] = [];
+    const result = await save(origin, {
+      patienceMs: 20_000,
+      onProgress({ state }) {
+        states.push([state, requests.length]);
+        script.probing = notExecuted;
+      },
+    });
+    expect(result).toEqual(kept);
+    expect(states).toEqual([['offline', 0]]);
+  });
+
+  test.each<[string, Reply]>([
+    ['no connection', cut],
+    ['a proxy without a gateway', html(502)],
+  ])('nothing is sent, and in the end the write has failed: %s', async (_, probing) => {
+    const { origin, requests } = await start([saved], undefined, probing);
+    expect(await save(origin, { patienceMs: 20 })).toEqual(errorOf('OFFLINE'));
+    expect(requests).toEqual([]);
+  });
+
+  test('a write that may have been sent before stays open', async () => {
+    const { origin, script } = await start([cut], cut);
+    const request = withIntent(init(), newIntent());
+    await save(origin, soon, request);
+    script.probing = cut;
+    expect(await save(origin, soon, request)).toMatchObject({ kind: 'lost' });
+  });
+
+  test('it can be cancelled, and nothing was sent', async () => {
+    const { reply, release } = hold(notExecuted);
+    const { origin, requests, probes } = await start([saved], undefined, reply);
+    const intent = newIntent();
+    const result = save(origin, {}, withIntent(init(), intent));
+    await until(() => probes.length === 1);
+    expect(cancel(intent)).toBe(true);
+    expect(await result).toEqual(errorOf('CANCELLED'));
+    release();
+    expect(requests).toEqual([]);
+  });
+
+  test('another user may sign in: then nothing is sent', async () => {
+    const { origin, requests, probes } = await start([saved]);
+    const token = () => tokenOf(probes.length > 0 ? 'bob' : 'ada');
+    expect(await save(origin, { token })).toEqual(errorOf('OTHER_USER'));
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('the body of a write', () => {
+  const query = 'mutation { save { __typename } }';
+
+  test.each<[string, string, object]>([
+    ['of a client', JSON.stringify({ query, variables: { a: 1 } }), {}],
+    [
+      'of another serializer',
+      `\n{ "query" : "${query}", "variables": {"id": 9007199254740993} }`,
+      {},
+    ],
+    ['with extensions', JSON.stringify({ extensions: { a: 1 }, query }), { a: 1 }],
+    [
+      'with the hash of its document',
+      '{"extensions":{"persistedQuery":{"sha256Hash":"7"}}}',
+      { persistedQuery: { sha256Hash: '7' } },
+    ],
+    ['with no extensions', JSON.stringify({ query, extensions: null }), {}],
+    ['with a dollar sign', JSON.stringify({ query, variables: { a: '$& { $1' } }), {}],
+  ])('%s gets the key and its age, and nothing else is changed', async (_, body, extensions) => {
+    const { origin, requests, probes } = await start([cut, saved]);
+    await save(origin, {}, { ...init(), body });
+    expect(probes).toHaveLength(1);
+    const ages = requests.map((request) => {
+      const sent = JSON.parse(request.body);
+      const { idempotencyKey, idempotencyKeyAge, ...others } = sent.extensions;
+      expect(idempotencyKey).toBe(request.headers['idempotency-key']);
+      expect(`${idempotencyKeyAge}`).toBe(request.headers['idempotency-key-age']);
+      expect(others).toEqual(extensions);
+      expect({ ...sent, extensions: null }).toEqual({ ...JSON.parse(body), extensions: null });
+      return idempotencyKeyAge;
+    });
+    expect(ages).toEqual([0, expect.any(Number)]);
+    // The number has not been rounded.
+    if (body.includes('9007199254740993')) expect(requests[0]?.body).toContain('9007199254740993');
+  });
+
+  const form = new FormData();
+  form.set('operations', JSON.stringify({ query }));
+  const bodies: [string, () => RequestInit['body']][] = [
+    ['a form', () => form],
+    ['bytes', () => new TextEncoder().encode(JSON.stringify({ query }))],
+    ['a stream', () => new Blob([JSON.stringify({ query })]).stream()],
+    ['a list of operations', () => JSON.stringify([{ query }])],
+    ['no JSON', () => 'mutation'],
+    ['with extensions and a long number', () => '{"extensions":{},"a":9007199254740993}'],
+  ];
+  test.each(bodies)(
+    'that cannot carry the key is sent once, with the header alone: %s',
+    async (_, body) => {
+      const { origin, requests, kinds } = await start([cut], notExecuted);
+      const request = { ...init(), body: body(), duplex: 'half' } as RequestInit;
+      expect(await save(origin, soon, request)).toMatchObject(unknown);
+      expect(kinds()).toEqual(['mutation', 'settle']);
+      expect(requests[0]?.headers).toHaveProperty('idempotency-key');
+      expect(requests[0]?.body).not.toContain('idempotencyKey');
+    },
+  );
+});
+
+test('a query asks nothing', async () => {
+  const { origin, probes } = await start([saved]);
+  await createLedgerFetch()(origin, { method: 'POST', body: '{"query":"{ codes }"}' });
+  expect(probes).toEqual([]);
+});
