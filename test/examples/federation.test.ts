@@ -27,7 +27,7 @@ const forwarded = [
 ];
 const returned = ['Idempotent-Replayed', 'Idempotent-In-Progress'];
 const lower = (name: string) => name.toLowerCase();
-const ofErrors = ['code', 'retryable', 'requestId', 'faults'];
+const ofErrors = ['code', 'retryable', 'retryAfterS', 'requestId', 'faults'];
 
 test('the configuration of Apollo Router forwards the token, and passes on error codes and headers of keys', () => {
   const request = forwarded.map((name) => ({ propagate: { named: lower(name) } }));
