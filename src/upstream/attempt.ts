@@ -13,7 +13,7 @@ import type { Operation, UpstreamRequest } from './operations.ts';
 import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
-import { Exchange, type ExchangeLimits } from './transport/send-once.ts';
+import { Exchange } from './transport/send-once.ts';
 import { statusError } from './transport/transport-error.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
@@ -33,10 +33,18 @@ const MAX_UNRESERVED = 131_072;
 /** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
 const DECODED = 5;
 
+export type AttemptOptions = {
+  /** Ends the attempt. */
+  signal: AbortSignal;
+  /** Called right before the request is sent. Prevents it by a NotSent. */
+  mayStart?: (() => void) | undefined;
+  /** 0 for the first attempt. */
+  retry?: number;
+};
+
 /**
  * Creates a function that makes one exchange with the service, up to the decoded response, with one span, one log line and
- * one observation. It ends when `signal` is aborted. `mayStart` is called right before the request is sent, and prevents it by
- * an UpstreamError. `retry` is 0 for the first attempt.
+ * one observation.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, transport, memory, log, observer } = dependencies;
@@ -46,9 +54,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
   return <Result>(
     request: UpstreamRequest<Result>,
     scope: RequestScope,
-    signal: AbortSignal,
-    mayStart?: () => void,
-    retry = 0,
+    { signal, mayStart, retry = 0 }: AttemptOptions,
   ): Promise<Result> => {
     const { operation } = request;
     const isWrite = operation.effect === 'write';
@@ -57,17 +63,9 @@ export function createAttempt(dependencies: AttemptDependencies) {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
       const reservation = memory.open(scope.caller.admissionKey);
-      // A response of ordinary length to a write is received even without memory, because its outcome must reach the client.
-      let received = 0;
-      const limits: ExchangeLimits = {
-        signal,
-        maxBytes: dependencies.maxResponseBytes,
-        cutsTexts: isWrite,
-        tryReserve(bytes) {
-          received += bytes;
-          return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
-        },
-      };
+      const { maxResponseBytes: maxBytes } = dependencies;
+      const tryReserve = createReserve(reservation, isWrite);
+      const limits = { signal, maxBytes, cutsTexts: isWrite, tryReserve };
       const reserve = (bytes: number) =>
         isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal));
       const exchange = new Exchange({
@@ -89,7 +87,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         if (isWrite) await logSent(log, request, scope);
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
-        checkOrigin(request.operation, response.headers);
+        checkOrigin(operation, response.headers);
         if (status > 299) throw statusError(status, response.headers);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
@@ -108,6 +106,18 @@ export function createAttempt(dependencies: AttemptDependencies) {
         reservation.close();
       }
     });
+  };
+}
+
+/**
+ * Creates a function that reserves memory for so many more bytes of a response, and returns whether they may be received. A
+ * response of ordinary length to a write is received even without memory, because its outcome must reach the client.
+ */
+function createReserve(reservation: Reservation, isWrite: boolean): (bytes: number) => boolean {
+  let received = 0;
+  return (bytes) => {
+    received += bytes;
+    return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
   };
 }
 

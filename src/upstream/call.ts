@@ -11,7 +11,9 @@ import type { Operation, ReadRequest, UpstreamRequest, WriteRequest } from './op
 import type { ReadCache } from './read-cache.ts';
 import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
+import { notBegun } from './transport/send-once.ts';
 import {
+  NotSent,
   type OutcomeUnknown,
   toUpstreamError,
   UpstreamError,
@@ -39,11 +41,12 @@ type CallOptions = AttemptDependencies & {
 };
 
 /** These errors are created once, because a stack trace takes longer than the rest of a rejection. */
-const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
-const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too long' });
-const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
-/** What is known of a request before its attempt begins: it is not sent, whatever fails. */
-const notAttempted = new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'not attempted' });
+const queueFull = new NotSent('UPSTREAM_BUSY', { fault: 'queue full' });
+const queuedTooLong = new NotSent('UPSTREAM_BUSY', { fault: 'queued too long' });
+const tooLate = new NotSent('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
+
+/** How often a read is tried again after connection faults, 502, 503 and 504. */
+const RETRIES = 2;
 
 /**
  * Runs the attempts of a call. Sets its deadline, retries reads, and admits each attempt: an attempt needs a place among the
@@ -87,7 +90,7 @@ export class UpstreamCalls {
     return this.#options.readCache.read(
       `${operation.name}${search} ${scope.identity}`,
       scope,
-      (controller) => this.inFlight.track(this.#run(request, scope, controller)),
+      (controller) => this.inFlight.track(this.#runRead(request, scope, controller)),
       (source) => this.#options.observer.read(operation, source),
     );
   }
@@ -97,14 +100,10 @@ export class UpstreamCalls {
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const caller = scope.caller.admissionKey;
-    this.#options.readCache.forget(caller);
+    const { admissionKey } = scope.caller;
+    this.#options.readCache.forget(admissionKey);
     try {
-      // A write has a controller of its own, because it does not end when its client disconnects.
-      const controller = new AbortController();
-      const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
-      const running = this.#run(request, scope, controller, timeoutMs);
-      const result = await this.inFlight.track(running);
+      const result = await this.inFlight.track(this.#runWrite(request, scope));
       // The response is held until it is recorded and encoded. The short form has the same type.
       return reserveOrShorten(result, scope.reservation) as Result;
     } catch (error) {
@@ -112,70 +111,102 @@ export class UpstreamCalls {
       if (unknown) return unknown;
       throw error;
     } finally {
-      this.#options.readCache.forget(caller);
+      this.#options.readCache.forget(admissionKey);
     }
   }
 
-  async #run<Result>(
-    request: UpstreamRequest<Result>,
+  /** Attempts a read, and retries it. It ends when `controller` is aborted, because all clients that wait have disconnected. */
+  async #runRead<Result>(
+    request: ReadRequest<Result>,
     scope: RequestScope,
     controller: AbortController,
-    timeoutMs = this.#options.timeoutMs,
   ): Promise<Result> {
+    const { observer, timeoutMs } = this.#options;
     const { signal } = controller;
+    const { admissionKey } = scope.caller;
     const deadline = performance.now() + timeoutMs;
-    // If a response arrived while the process was busy or frozen, it is read before the call ends.
-    const abort = () => setImmediate(() => controller.abort('deadline'));
-    const timer = setTimeout(abort, timeoutMs);
-    const onRetry = () => this.#options.observer.retried(request.operation);
-    const isWrite = request.operation.effect === 'write';
-    const caller = scope.caller.admissionKey;
-    const budget = this.#retryBudgets.memo(caller);
-    // Reads are retried after connection faults, 502, 503 and 504. A write is sent once.
-    const retries = isWrite ? 0 : 2;
-    const options = { retries, deadline, signal, budget, onRetry };
-    const sendProbe = () => {
-      // If the probe hangs, time is left to respond. The value is an integer, because `timeout` throws for a fraction.
-      const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
-      return this.#attempt(this.#options.probe, scope, AbortSignal.any([signal, half]));
-    };
-    const probe = isWrite ? sendProbe : undefined;
-    let isAttempted = false; // The attempt itself is logged then.
-    const pending = { operation: request.operation.name, requestId: scope.requestId };
+    const timer = abortLater(controller, timeoutMs);
+    const budget = this.#retryBudgets.memo(admissionKey);
+    const onRetry = () => observer.retried(request.operation);
+    let isAttempted = false;
     try {
-      const mayStart = isWrite ? this.#startOf(request, scope, timeoutMs) : undefined;
-      return await withRetries(options, (retry) => {
+      return await withRetries({ retries: RETRIES, deadline, signal, budget, onRetry }, (retry) => {
         isAttempted = false;
         const attempt = () => {
           isAttempted = true;
-          if (isWrite) this.pendingWrites.push(pending);
-          return this.#attempt(request, scope, signal, mayStart, retry);
-        };
-        const countAndAttempt = () => {
-          mayStart?.(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
-          return this.#options.policy.count(request.operation, scope)?.then(attempt) ?? attempt();
+          return this.#attempt(request, scope, { signal, retry });
         };
         // Places become free in bursts, when clients disconnect.
-        const takeTurn = () => scope.turn(signal)?.then(attempt) ?? attempt();
-        const send = isWrite ? countAndAttempt : takeTurn;
-        return this.#admit({ caller, deadline, send, probe }, signal);
+        const send = () => scope.turn(signal)?.then(attempt) ?? attempt();
+        return this.#admit({ caller: admissionKey, deadline, send }, signal);
       });
     } catch (cause) {
-      const error = toUpstreamError(cause, signal, isAttempted ? undefined : notAttempted);
-      const { code: outcome, fault } = error;
-      logUnexpected(this.#options.log, scope, cause, signal);
-      // One disconnect can cancel thousands of queued reads. Only the request is logged then.
-      const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
-      if (!isLogged) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
-      throw error;
+      throw this.#failed(request, scope, isAttempted, cause, signal);
     } finally {
       clearTimeout(timer);
-      if (isWrite) remove(this.pendingWrites, pending);
     }
   }
 
+  /** Attempts a write, once. It goes on when its client disconnects. */
+  async #runWrite<Result>(request: WriteRequest<Result>, scope: RequestScope): Promise<Result> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const { operation } = request;
+    const { requestId, caller } = scope;
+    const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
+    const deadline = performance.now() + timeoutMs;
+    const timer = abortLater(controller, timeoutMs);
+    const pending = { operation: operation.name, requestId };
+    let isAttempted = false;
+    try {
+      const mayStart = this.#startOf(request, scope, timeoutMs);
+      const attempt = () => {
+        isAttempted = true;
+        this.pendingWrites.push(pending);
+        return this.#attempt(request, scope, { signal, mayStart });
+      };
+      const send = () => {
+        mayStart(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
+        return this.#options.policy.count(operation, scope)?.then(attempt) ?? attempt();
+      };
+      const probe = () => this.#probe(scope, signal);
+      return await this.#admit({ caller: caller.admissionKey, deadline, send, probe }, signal);
+    } catch (cause) {
+      throw this.#failed(request, scope, isAttempted, cause, signal);
+    } finally {
+      clearTimeout(timer);
+      remove(this.pendingWrites, pending);
+    }
+  }
+
+  /** Sends the probe of an open circuit. */
+  #probe(scope: RequestScope, signal: AbortSignal): Promise<unknown> {
+    // If the probe hangs, time is left to respond. The value is an integer, because `timeout` throws for a fraction.
+    const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
+    const signals = AbortSignal.any([signal, half]);
+    return this.#attempt(this.#options.probe, scope, { signal: signals });
+  }
+
+  /** The error of a call that has failed. Logs what its attempt has not logged. */
+  #failed(
+    request: UpstreamRequest,
+    scope: RequestScope,
+    isAttempted: boolean,
+    cause: unknown,
+    signal: AbortSignal,
+  ): UpstreamError {
+    const { log } = this.#options;
+    const error = toUpstreamError(cause, signal, isAttempted ? undefined : notBegun);
+    const { code: outcome, fault } = error;
+    logUnexpected(log, scope, cause, signal);
+    // One disconnect can cancel thousands of queued reads. Only the request is logged then.
+    const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
+    if (!isLogged) logCall(log, request, scope, { outcome, fault, ms: 0 });
+    return error;
+  }
+
   /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
-  #startOf({ operation }: UpstreamRequest, scope: RequestScope, timeoutMs: number): () => void {
+  #startOf({ operation }: WriteRequest, scope: RequestScope, timeoutMs: number): () => void {
     const checkAgain = this.#options.policy.check(operation, scope);
     // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
     const leftMs = countDown(timeoutMs, scope.wallOffset);
@@ -199,4 +230,9 @@ export class UpstreamCalls {
       gate.leave(caller);
     }
   }
+}
+
+/** Aborts a call after its timeout. If a response arrived while the process was busy or frozen, it is read before. */
+function abortLater(controller: AbortController, timeoutMs: number): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(() => controller.abort('deadline')), timeoutMs);
 }

@@ -37,13 +37,9 @@ const failures = {
 /** Code branches on these codes, never on a message. */
 export type UpstreamErrorCode = keyof typeof failures;
 
-/**
- * Whether a request may have reached the service. For an exchange, only `transport/send-once.ts` decides this. Without an
- * exchange, it is `no` for an error of this file, and `maybe` for an unexpected one after the attempt has begun.
- */
+/** Whether a request may have reached the service. Only `transport/send-once.ts` decides this. */
 export type Sent = 'no' | 'maybe' | 'yes';
 
-/** The details of an error. Without `sent`, the error is one outside of an exchange, and `sent` is `no`. */
 type Details = Pick<UpstreamError, 'fault'> &
   Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>> & {
     /** The message for clients. By default, it is that of the code. */
@@ -57,7 +53,8 @@ type Details = Pick<UpstreamError, 'fault'> &
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
-  readonly sent: Sent;
+  /** What the exchange says. Undefined before the attempt has asked it; then the request may have been sent. */
+  readonly sent: Sent | undefined;
   /** The cause for the log: an error code such as `ECONNRESET`, or a short description. */
   readonly fault: string;
   /** The HTTP status, if there was a response. */
@@ -70,7 +67,7 @@ export class UpstreamError extends Error {
   constructor(code: UpstreamErrorCode, details: Details) {
     super(details.message ?? failures[code].message);
     this.code = code;
-    this.sent = details.sent ?? 'no';
+    this.sent = details.sent;
     this.fault = details.fault;
     this.status = details.status;
     this.transient = details.transient ?? false;
@@ -85,6 +82,13 @@ export class UpstreamError extends Error {
   /** `retryAfterMs` in whole seconds, as it is shown to clients. */
   get retryAfterS(): number | undefined {
     return this.retryAfterMs === undefined ? undefined : Math.ceil(this.retryAfterMs / 1000);
+  }
+}
+
+/** The error of a call that failed before an attempt began, for example because it got no place: nothing was sent. */
+export class NotSent extends UpstreamError {
+  constructor(code: UpstreamErrorCode, details: Omit<Details, 'sent'>) {
+    super(code, { ...details, sent: 'no' });
   }
 }
 
@@ -106,19 +110,16 @@ export function invalidResponse(fault: string, message?: string): UpstreamError 
 }
 
 /**
- * Translates any failure to an UpstreamError. `exchange` is what is known of the request, unless the error itself says more. If
- * the gateway itself ended the attempt, the code says why.
+ * Translates any failure to an UpstreamError. `exchange` says what is known of the request. Without it, the error itself says it:
+ * that of an attempt. If the gateway itself ended the attempt, the code says why.
  */
 export function toUpstreamError(
   cause: unknown,
   signal: AbortSignal,
-  exchange?: { sent: Sent; status: number | undefined },
+  exchange?: { readonly sent: Sent; readonly status?: number | undefined },
 ): UpstreamError {
   const known = cause instanceof UpstreamError ? cause : undefined;
-  // Of an exchange that sent nothing, it says all there is to say.
-  const isUnsent = exchange === undefined || exchange.sent === 'no';
-  if (known && isUnsent && !signal.aborted) return known;
-  const sent = exchange?.sent ?? known?.sent ?? 'maybe';
+  const sent = exchange?.sent ?? known?.sent;
   const details = { sent, status: known?.status ?? exchange?.status };
   if (signal.aborted) {
     const hasClient = signal.reason !== 'client disconnected';
@@ -126,6 +127,7 @@ export function toUpstreamError(
     const fault = hasClient ? 'deadline' : 'client disconnected';
     return new UpstreamError(code, { ...details, fault });
   }
+  if (known && known.sent === sent) return known;
   if (known) {
     return new UpstreamError(known.code, { ...known, message: known.message, ...details });
   }

@@ -1,4 +1,4 @@
-import { UpstreamError } from '../upstream-error.ts';
+import { NotSent, UpstreamError } from '../upstream-error.ts';
 
 /** How many faults in a row open the circuit: those of one caller for this caller, those of several callers for all. */
 const FAULTS = 10;
@@ -8,7 +8,7 @@ const CALLERS = 3;
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
 
-const circuitOpen = new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
+const circuitOpen = new NotSent('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
 
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {

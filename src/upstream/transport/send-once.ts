@@ -42,13 +42,16 @@ type Limits = ExchangeLimits & {
   read(): Promise<void> | undefined;
 };
 
+/** What is known of the request before its exchange has begun. */
+export const notBegun = { sent: 'no' } as const;
+
 /**
  * One request and its response. This is the only place that decides whether the request was sent. A request is never sent
  * twice: if undici starts it again, it is aborted.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
-  sent: Sent = 'no';
+  sent: Sent = notBegun.sent;
   /** The status of a response that waits for memory or for its turn. If it is late, that is not because of the service. */
   pausedStatus: number | undefined;
   readonly #limits: Limits;
