@@ -3,8 +3,9 @@ import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { Operation } from '../upstream/operations.ts';
 import * as types from './environment-variable.ts';
+import { withoutQuotes } from './quoted-values.ts';
 import { readService, serviceVariables, shownOf } from './service-settings.ts';
-import { findUnknown, findWithoutEffect } from './unknown-variables.ts';
+import { findUnknown, findWithoutEffect, isRead } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -18,17 +19,17 @@ const required = 'is required';
 /** The variables that depend on no operation. */
 const environment = z.object({
   PORT: types.integer(0, 65_535).default(4000),
-  HOST: z.string().default('0.0.0.0'),
+  HOST: types.host.default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
   UPSTREAM_CSV_OPTION_PARAM: types.parameterName.optional(),
-  READ_CACHE_S: types.integer(0, 300).default(0),
+  READ_CACHE_S: types.integer(0, 300, 'seconds').default(0),
   FORWARD_HEADERS: types.headerNames.default([]),
   JWT_JWKS_URL: types.url.optional(),
   JWT_JWKS_FILE: types.jwksFile.optional(),
   JWT_ISSUER: z.string(required).pipe(types.nonEmptyList),
   JWT_AUDIENCE: z.string(required).pipe(types.nonEmptyList),
   JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
-  JWT_CLOCK_TOLERANCE_S: types.integer(0, 300).default(5),
+  JWT_CLOCK_TOLERANCE_S: types.integer(0, 300, 'seconds').default(5),
   JWT_TYP: types.tokenTypes.optional(),
   JWT_CNF: types.oneOf('reject', 'proxy').default('reject'),
   EXPLORER: types.oneOf('sandbox', 'graphiql', 'off').default('off'),
@@ -40,12 +41,12 @@ const environment = z.object({
   IDEMPOTENCY_STORE: types.store.optional(),
   IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
   // The least value is longer than a running process may hold a claim.
-  IDEMPOTENCY_RETENTION_S: types.integer(3600, 31_536_000).default(86_400),
+  IDEMPOTENCY_RETENTION_S: types.integer(3600, 31_536_000, 'seconds').default(86_400),
   IDEMPOTENCY_MAX_KEYS: types.integer(1, 100_000_000).default(100_000),
-  IDEMPOTENCY_LOSS_QUARANTINE_S: types.integer(0, 86_400).default(120),
+  IDEMPOTENCY_LOSS_QUARANTINE_S: types.integer(0, 86_400, 'seconds').default(120),
   IDEMPOTENCY_REQUIRED: types.boolean.default(false),
-  SHUTDOWN_DELAY_MS: types.integer(0, 600_000).default(2000),
-  SHUTDOWN_TIMEOUT_MS: types.integer(1, 600_000).default(15_000),
+  SHUTDOWN_DELAY_MS: types.integer(0, 600_000, 'milliseconds').default(2000),
+  SHUTDOWN_TIMEOUT_MS: types.integer(1, 600_000, 'milliseconds').default(15_000),
   OTEL_SDK_DISABLED: z
     .string()
     .transform((value) => value.toLowerCase() === 'true')
@@ -147,15 +148,21 @@ export function readConfig(
   values: Record<string, string | undefined>,
   operations: readonly Operation[],
 ) {
-  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-  const { data: env, error } = environmentOf(operations).safeParse(given);
-  const problems = (error?.issues ?? []).map(
-    ({ path, message }) => `${String(path[0])} ${message}`,
+  const known = Object.keys(variablesOf(operations));
+  const unquoted = withoutQuotes(values, (name) => isRead(name, known));
+  const given = Object.fromEntries(
+    Object.entries(unquoted.values).filter(([, value]) => value !== ''),
   );
+  const { data: env, error } = environmentOf(operations).safeParse(given);
   const { service, problems: ofService } = readService(given);
-  problems.push(...ofService, ...jointProblems(given));
-  const [names, known] = [Object.keys(given), Object.keys(variablesOf(operations))];
-  problems.push(...findUnknown(names, known));
+  const names = Object.keys(given);
+  const problems = [
+    ...unquoted.problems,
+    ...(error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`),
+    ...ofService,
+    ...jointProblems(given),
+    ...findUnknown(names, known),
+  ];
   if (!env || !service || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }

@@ -1,7 +1,9 @@
 import { createPrivateKey } from 'node:crypto';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/token-kind.ts';
+import { printable } from '../lib/short-text.ts';
 import { readPolicy } from '../policy/policy-file.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
@@ -18,11 +20,25 @@ const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 export const oneOf = <Value extends string>(...values: Value[]) =>
   z.enum(values, `must be ${or.format(values)}`);
 
-export function integer(min: number, max: number) {
-  const message = `must be an integer from ${min} to ${max}`;
-  const number = z.number(message).min(min, message).max(max, message);
-  return z.string().regex(/^\d+$/, message).transform(Number).pipe(number);
+/** An integer, in this unit. The error shows the value. */
+export function integer(min: number, max: number, unit?: 'milliseconds' | 'seconds' | 'bytes') {
+  const what = unit ? `whole ${unit}` : 'an integer';
+  const range = `must be ${what} from ${min} to ${max}${unit ? ', without a unit' : ''}`;
+  return z.string().transform((text, context) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: 'custom', message: `${range}, and not "${printable(text)}"` });
+    return z.NEVER;
+  });
 }
+
+/** A host name or an IP address. */
+export const host = z
+  .string()
+  .refine(
+    (value) => isIP(value) > 0 || /^[a-z\d][a-z\d._-]{0,252}$/i.test(value),
+    'must be an IP address or a host name, such as 0.0.0.0 or localhost',
+  );
 
 /** The name of a query parameter. */
 export const parameterName = z

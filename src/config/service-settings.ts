@@ -6,9 +6,9 @@ import type { FileSetting } from './file-setting.ts';
 /** The variables of the service. */
 export const serviceVariables = z.object({
   UPSTREAM_BASE_URL: z.string('is required').pipe(types.baseUrl),
-  UPSTREAM_TIMEOUT_MS: types.integer(1, 600_000).default(10_000),
-  UPSTREAM_KEEP_ALIVE_S: types.integer(2, 3600).optional(),
-  UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456).default(8_388_608),
+  UPSTREAM_TIMEOUT_MS: types.integer(1, 600_000, 'milliseconds').default(10_000),
+  UPSTREAM_KEEP_ALIVE_S: types.integer(2, 3600, 'seconds').optional(),
+  UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456, 'bytes').default(8_388_608),
   UPSTREAM_MAX_CONCURRENCY: types.integer(1, 65_535).default(256),
   UPSTREAM_UNIQUE_PARAM: types.parameterName.optional(),
   UPSTREAM_HEADERS_FILE: types.headersFile.optional(),

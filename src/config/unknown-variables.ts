@@ -8,7 +8,7 @@ const LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 
 /** The variables of OpenTelemetry that its packages read themselves. */
 const OTEL_IN_EFFECT =
-  /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|(BSP|SPAN|EVENT|LINK|ATTRIBUTE)_\w+|EXPORTER_OTLP_(TRACES_)?(HEADERS|TIMEOUT|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/;
+  /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|EXPORTER_OTLP_(TRACES_)?(HEADERS|TIMEOUT|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/;
 
 /**
  * A problem for each variable that begins like one of the gateway's, or is nearly one, and is none. Names of one word are
@@ -28,11 +28,14 @@ export function findUnknown(names: readonly string[], known: readonly string[]):
   });
 }
 
+/** Whether the gateway, or a package of OpenTelemetry, reads a variable. */
+export function isRead(name: string, known: readonly string[]): boolean {
+  return known.includes(name) || OTEL_IN_EFFECT.test(name);
+}
+
 /** The variables of OpenTelemetry that are set, and that nothing here reads. */
 export function findWithoutEffect(names: readonly string[], known: readonly string[]): string[] {
-  return names.filter(
-    (name) => name.startsWith('OTEL_') && !known.includes(name) && !OTEL_IN_EFFECT.test(name),
-  );
+  return names.filter((name) => name.startsWith('OTEL_') && !isRead(name, known));
 }
 
 function wordOf(name: string): string {

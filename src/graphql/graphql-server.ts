@@ -67,8 +67,9 @@ export async function startGraphql(options: GraphqlOptions) {
   });
   await apollo.start();
   return {
-    async execute(request: GraphqlRequest) {
-      const { method, scope, state } = request;
+    async execute(given: GraphqlRequest) {
+      const { method, scope, state } = given;
+      const request = { ...given, search: withoutEmptyParameters(given.search) };
       const named = documentRequestOf(request);
       const document = documents.find(named);
       const isById = trustedDocuments !== undefined && document !== undefined;
@@ -122,6 +123,13 @@ function documentRequestOf({ method, search, body }: GraphqlRequest) {
 function textOf(value: unknown): string | undefined {
   if (value != null && typeof value !== 'string') throw new InvalidRequest(400);
   return value ?? undefined;
+}
+
+/** The query of a URL without its empty parameters, which count as missing (GraphQL over HTTP, "GET"). */
+function withoutEmptyParameters(search: string): string {
+  const parameters = [...new URLSearchParams(search)];
+  const given = parameters.filter(([, value]) => value !== '');
+  return given.length < parameters.length ? `?${new URLSearchParams(given)}` : search;
 }
 
 function parametersOf(search: string): object {

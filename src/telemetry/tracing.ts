@@ -12,6 +12,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import type { Sampler } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import { createLineLimit } from './line-limit.ts';
 
@@ -86,23 +87,21 @@ export type TracingConfig = {
 
 /** Starts exporting traces over OTLP (HTTP, protobuf). Without an endpoint, the SDK is not loaded. */
 export async function startTracing(
-  { endpoint, sampler, sampledShare }: TracingConfig,
+  config: TracingConfig,
   version: string,
   log: Logger,
 ): Promise<{ close(): Promise<void> }> {
+  const { endpoint } = config;
   if (endpoint === undefined) return { async close() {} };
   const sdk = await import('@opentelemetry/sdk-trace');
   const core = await import('@opentelemetry/core');
   const resources = await import('@opentelemetry/resources');
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
   const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
-  const root = sampler.endsWith('traceidratio')
-    ? new sdk.TraceIdRatioBasedSampler(sampledShare)
-    : new sdk[sampler.endsWith('always_off') ? 'AlwaysOffSampler' : 'AlwaysOnSampler']();
   const own = { 'service.name': 'ledger-gateway', 'service.version': version };
   const { envDetector, serviceInstanceIdDetector } = resources;
   const provider = new sdk.TracerProvider({
-    sampler: sampler.startsWith('parentbased') ? new sdk.ParentBasedSampler({ root }) : root,
+    sampler: samplerOf(config, sdk, log),
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resources
       .defaultResource()
@@ -124,4 +123,30 @@ export async function startTracing(
   // An unreachable collector must not delay the shutdown or change the exit code.
   const shutdown = () => provider.shutdown().catch(() => {});
   return { close: () => Promise.race([shutdown(), sleep(2000, undefined, { ref: false })]) };
+}
+
+/** The sampler of the configuration. If a `traceparent` is not sampled, and decides, the log says so once. */
+function samplerOf(
+  { sampler: value, sampledShare }: TracingConfig,
+  sdk: typeof import('@opentelemetry/sdk-trace'),
+  log: Logger,
+): Sampler {
+  const off = new sdk.AlwaysOffSampler();
+  const ratio = new sdk.TraceIdRatioBasedSampler(sampledShare);
+  const always = value.endsWith('always_off') ? off : new sdk.AlwaysOnSampler();
+  const root = value.endsWith('traceidratio') ? ratio : always;
+  if (!value.startsWith('parentbased')) return root;
+  let isSaid = false;
+  const remoteParentNotSampled: Sampler = {
+    shouldSample() {
+      const variable = 'OTEL_TRACES_SAMPLER';
+      // A proxy or a web framework that traces nothing may add such a header to each request.
+      if (!isSaid)
+        log.info({ variable, value }, 'request not traced because its traceparent is not sampled');
+      isSaid = true;
+      return off.shouldSample();
+    },
+    toString: () => off.toString(),
+  };
+  return new sdk.ParentBasedSampler({ root, remoteParentNotSampled });
 }

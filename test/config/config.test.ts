@@ -59,15 +59,25 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['UPSTREAM_BASE_URL', 'service.example ftp://service.example', /http\(s\) URL/],
   ['UPSTREAM_BASE_URL', 'http://ada:secret@service.example', /credentials/],
   ['UPSTREAM_BASE_URL', 'http://a.example/?a=b http://a.example/a? http://a.example/a#', /query/],
-  ['UPSTREAM_TIMEOUT_MS', '0 10s', /integer/],
-  ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB 0 268435457', /integer from 1 to 268435456/],
-  ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
-  ['READ_CACHE_S', '-1 301 1.5', /integer from 0 to 300/],
+  [
+    'UPSTREAM_TIMEOUT_MS',
+    '0 10s 1e3 600001',
+    /be whole milliseconds from 1 to 600000, without a unit, and not "(0|10s|1e3|600001)"$/,
+  ],
+  [
+    'UPSTREAM_MAX_RESPONSE_BYTES',
+    '16MB 0 268435457',
+    /be whole bytes from 1 to 268435456, without a unit, and not "/,
+  ],
+  ['UPSTREAM_MAX_CONCURRENCY', '0', /be an integer from 1 to 65535, and not "0"$/],
+  ['UPSTREAM_CSV_OPTION_PARAM', 'type\n ty"pe a&b a=b typ\u00e9', /name of a query parameter/],
+  ['HOST', '0.0.0.0\n http://127.0.0.1 127.0.0.1:80 [::1] a,b', /an IP address or a host name/],
+  ['READ_CACHE_S', '-1 301 1.5', /whole seconds from 0 to 300/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
   ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],
   ['JWT_TYP', ', text/at+jwt at+jwt;v=1', /types such as at\+jwt/],
   ['JWT_CNF', 'true accept', /reject or proxy/],
-  ['JWT_CLOCK_TOLERANCE_S', '-1', /integer/],
+  ['JWT_CLOCK_TOLERANCE_S', '-1', /whole seconds/],
   ['AUDIT', 'on file: /var/log/audit.log', /must be off, stdout or file:PATH/],
   ['EXPLORER', 'on', /sandbox, graphiql or off/],
   ['INTROSPECTION', 'yes', /true or false/],
@@ -94,6 +104,12 @@ test.each<[name: string, values: string, description: RegExp]>([
   ],
   [
     'IDEMPOTENCY_STORE',
+    'redis://:a%b@host rediss://u%:b@host/1',
+    /must write a % in the user name or the password as %25/,
+  ],
+  ['IDEMPOTENCY_STORE', 'redis://host/keys redis://host/0/1', /end with the number of a database/],
+  [
+    'IDEMPOTENCY_STORE',
     'postgres://h/db?channel_binding=require',
     /must not have the parameter channel_binding, .* Write enableChannelBinding=true/,
   ],
@@ -105,8 +121,8 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of .*_STORE: ENOENT$/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
-  ['SHUTDOWN_DELAY_MS', 'x', /integer/],
-  ['SHUTDOWN_TIMEOUT_MS', '0', /integer/],
+  ['SHUTDOWN_DELAY_MS', 'x', /whole milliseconds/],
+  ['SHUTDOWN_TIMEOUT_MS', '0', /whole milliseconds/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /http\(s\) URL/],
   ['LOG_LEVEL', 'loud', /fatal, error, warn/],
 ])('the error for %s=%s describes the valid values', (name, values, description) => {
@@ -231,12 +247,42 @@ test.each(['JWT_REQUIRED_SCOPES', 'IDEMPOTENCY_REDIS_URL', 'UPSTREAM_RETRIES', '
 );
 
 test('variables of OpenTelemetry without effect are named, and those that it reads itself are not', () => {
-  const names = 'OTEL_EXPORTER_OTLP_PROTOCOL OTEL_METRICS_EXPORTER'.split(' ');
-  const read =
-    'OTEL_SERVICE_NAME OTEL_TRACES_SAMPLER_ARG OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_BSP_SCHEDULE_DELAY';
+  const names =
+    'OTEL_EXPORTER_OTLP_PROTOCOL OTEL_METRICS_EXPORTER OTEL_BSP_SCHEDULE_DELAY OTEL_SPAN_EVENT_COUNT_LIMIT OTEL_ATTRIBUTE_COUNT_LIMIT'.split(
+      ' ',
+    );
+  const read = 'OTEL_SERVICE_NAME OTEL_TRACES_SAMPLER_ARG OTEL_EXPORTER_OTLP_TRACES_HEADERS';
   const all = [...names, ...read.split(' ')].map((name) => [name, '1']);
   expect(readConfig({ ...required, ...Object.fromEntries(all) }).withoutEffect).toEqual(names);
 });
+
+test.each([
+  ['JWT_AUDIENCE', '"api://ledger"'],
+  ['JWT_AUDIENCE', "'a', 'b'"],
+  ['UPSTREAM_TIMEOUT_MS', '"5000"'],
+  ['UPSTREAM_BASE_URL', '"http://service.example"'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', '"key=secret"'],
+  ['IDEMPOTENCY_STORE', '"redis://:secret@host"'],
+])('%s=%s is in quotes, which would be a part of the value', (name, value) => {
+  const expected = [`${name} must not be in quotes: they would be a part of the value`];
+  expect(problemsOf({ ...required, [name]: value })).toEqual(expected);
+});
+
+test('a value in quotes may have further faults, and those of others may be in quotes', () => {
+  const values = { UPSTREAM_TIMEOUT_MS: '"10s"', EDITOR: '"vi"', LOG_LEVEL: '"', JWT_ISSUER: '""' };
+  expect(problemsOf({ ...required, ...values })).toEqual([
+    expect.stringMatching(/^JWT_ISSUER must not be in quotes/),
+    expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must not be in quotes/),
+    'JWT_ISSUER is required',
+    expect.stringMatching(/^LOG_LEVEL must be/),
+    expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must be .* not "10s"$/),
+  ]);
+});
+
+test.each(['0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'ledger-gateway.internal', 'a_b'])(
+  'HOST may be %s',
+  (HOST) => expect(readConfig({ ...required, HOST }).http.host).toBe(HOST),
+);
 
 test('variables of others are ignored', () => {
   const names =

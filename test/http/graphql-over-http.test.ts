@@ -41,3 +41,27 @@ test.each(audits.map((audit) => [audit.id, audit] as const))(
     expect(result).toMatchObject({ id, ...expected });
   },
 );
+
+test('an empty parameter of a GET counts as none', async () => {
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  const get = async (search: string) => {
+    const response = await fetch(`${gateway.url}/graphql?${search}`, { headers });
+    return [response.status, await response.text()];
+  };
+  const query = `query=${encodeURIComponent('{ __typename }')}`;
+  const fine = [200, '{"data":{"__typename":"Query"}}'];
+  for (const name of ['operationName', 'variables', 'extensions', 'documentId']) {
+    expect([name, await get(`${query}&${name}=`)]).toEqual([name, fine]);
+    expect([name, await get(`${name}&${query}`)]).toEqual([name, fine]);
+  }
+  expect(await get(`${query}&operationName=&variables=&extensions=&query=`)).toEqual(fine);
+  for (const search of [
+    'query=',
+    'query=&extensions=',
+    '',
+    `${query}&variables=x`,
+    `${query}&${query}`,
+  ]) {
+    expect([search, ...(await get(search))]).toEqual([search, 400, expect.any(String)]);
+  }
+});

@@ -72,7 +72,9 @@ describe('with an endpoint', () => {
 
     await send(readOf('continued'), { traceparent, tracestate: 'vendor=value' });
     for (const [n, headers] of withoutTrace.entries()) await send(readOf(`new-${n}`), headers);
-    await send(readOf('unsampled'), { traceparent: `00-${unsampledId}-${parentId}-00` });
+    for (const project of ['unsampled', 'unsampled-again']) {
+      await send(readOf(project), { traceparent: `00-${unsampledId}-${parentId}-00` });
+    }
     await Promise.all(
       concurrentIds.map((id) => send(readOf(id), { traceparent: traceparentOf(id) })),
     );
@@ -86,6 +88,13 @@ describe('with an endpoint', () => {
     }
     expect(await gateway.stop()).toBe(0);
     spans = collector.spans();
+  });
+
+  test('a request that is not traced because of its traceparent is logged once, with the setting', () => {
+    const msg = 'request not traced because its traceparent is not sampled';
+    expect(gateway.logs.filter((line) => line.msg === msg)).toMatchObject([
+      { level: 30, variable: 'OTEL_TRACES_SAMPLER', value: 'parentbased_traceidratio' },
+    ]);
   });
 
   test('log lines name their trace and span', () => {
