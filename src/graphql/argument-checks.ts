@@ -12,7 +12,11 @@ import {
 } from 'graphql';
 import { core, type z } from 'zod';
 import { InputFaults, type Path } from '../errors/input-fault.ts';
+import type { Context } from './resolver-context.ts';
 
+/** Returns the type of the arguments of a field, with these settings. */
+export type ArgumentCheck = (settings: Settings) => z.ZodType;
+type Settings = Pick<Context, 'csvOptionParam'>;
 /** Returns the problem of a value, and reports the problems of its fields and items. */
 type Check = (value: unknown, path: Path, report: Report) => string | undefined;
 type Report = (path: Path, problem: string) => void;
@@ -21,22 +25,23 @@ type Limit = { characters?: number; items?: number };
 
 /**
  * Creates a check of the arguments of a root field from their types. `@limit` says how many UTF-16 code units a text may
- * have (1,000 without it), and how many items a list. An ID is an integer of at most 1,000 digits. `further` checks what the
- * types cannot express. The check throws `BAD_USER_INPUT` with all faults.
+ * have (1,000 without it), and how many items a list. An ID is an integer of at most 1,000 digits. A text has no lone
+ * surrogates: UTF-8 cannot contain them, so each would become another character. `further` checks what the types cannot
+ * express. The check throws `BAD_USER_INPUT` with all faults.
  */
 export function argumentCheckOf(
   args: readonly GraphQLArgument[],
   limit: GraphQLDirective,
-  further?: z.ZodType,
-): (values: object) => void {
+  further?: ArgumentCheck,
+): (values: object, settings: Settings) => void {
   const check = fieldsCheckOf(args, limit);
   if (!check && !further) return () => {};
-  return (values) => {
+  return (values, settings) => {
     const faults = new InputFaults();
     const report: Report = (path, problem) =>
       faults.add(path, `"${core.toDotPath(path)}" ${problem}.`);
     check?.(values, [], report);
-    for (const { path, message } of further?.safeParse(values).error?.issues ?? []) {
+    for (const { path, message } of further?.(settings).safeParse(values).error?.issues ?? []) {
       report(path, message);
     }
     faults.throwIfAny();
@@ -72,7 +77,11 @@ function checkOf(type: GraphQLInputType, said: Limit, limit: GraphQLDirective): 
   if (inner !== GraphQLString) return undefined;
   const { characters = 1000 } = said;
   const problem = `has more than ${characters} characters`;
-  return (value) => (String(value).length > characters ? problem : undefined);
+  return (value) => {
+    const text = String(value);
+    if (text.length > characters) return problem;
+    return text.isWellFormed() ? undefined : 'is not well-formed Unicode text';
+  };
 }
 
 function listCheckOf(check: Check | undefined, { items = Infinity }: Limit): Check | undefined {

@@ -5,11 +5,10 @@ import {
   type GraphQLSchema,
   parse,
 } from 'graphql';
-import type { z } from 'zod';
 import { clientDisconnected, missingToken } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { codeOf } from '../upstream/upstream-error.ts';
-import { argumentCheckOf } from './argument-checks.ts';
+import { type ArgumentCheck, argumentCheckOf } from './argument-checks.ts';
 import { createEntityResolver, type Entities } from './entities.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -21,7 +20,7 @@ export type SchemaParts = {
   readonly typeDefs: string;
   readonly resolvers: GraphQLResolverMap<RequestContext>;
   /** Checks that the types of arguments cannot express, by root field (argument-checks.ts). */
-  readonly argumentChecks: Readonly<Record<string, z.ZodType>>;
+  readonly argumentChecks: Readonly<Record<string, ArgumentCheck>>;
   readonly entities: Entities;
 };
 
@@ -64,7 +63,11 @@ async function limited(
  * Adds a span to the resolver of a root field, checks the token and the arguments, and limits the result, which it notes.
  * Without `check`, the field needs no token.
  */
-function observed(field: string, resolve: Resolver, check?: (args: object) => void): Resolver {
+function observed(
+  field: string,
+  resolve: Resolver,
+  check?: ReturnType<typeof argumentCheckOf>,
+): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
@@ -78,7 +81,7 @@ function observed(field: string, resolve: Resolver, check?: (args: object) => vo
         // (docs/decisions/0016).
         if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
         if (check && !context.scope) throw missingToken();
-        check?.(args);
+        check?.(args, context);
         const result = await resolve(source, args, context, info);
         const { __typename = 'ok', code }: Member = Object(result);
         note(__typename, code);

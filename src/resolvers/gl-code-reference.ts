@@ -9,7 +9,6 @@ import {
 import { type GlCodeKey, idOf } from './gl-code.ts';
 import { glCodesKey, readGlCodes } from './gl-codes.ts';
 import { expectOk } from './status-member.ts';
-import { wellFormed } from './well-formed.ts';
 
 /** The targets by their names in the schema. */
 const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTarget));
@@ -17,7 +16,8 @@ const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTa
 /** The fields of a reference. They come from another subgraph, so no scalar or enum of this schema has checked them. */
 const keySchema = z.object({
   target: z.enum(IntegrationTarget),
-  project: wellFormed.refine(({ length }) => length <= 1024),
+  // A lone surrogate would become another character in the URL.
+  project: z.string().refine((text) => text.length <= 1024 && text.isWellFormed()),
   code: z
     .string()
     .refine(({ length }) => length <= 256)

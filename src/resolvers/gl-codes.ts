@@ -5,14 +5,11 @@ import { type Searchable, searchItems } from '../lib/search-text.ts';
 import { operations } from '../upstream/declarations.ts';
 import type { GlCodeEntity } from './gl-code.ts';
 import { statusMember } from './status-member.ts';
-import { wellFormed } from './well-formed.ts';
 
 const notNegative = z.number().min(0, 'is negative');
 
 /** Checks of arguments that the schema cannot express. */
 export const glCodesArgs = z.object({
-  project: wellFormed,
-  search: wellFormed.nullish(),
   skip: notNegative,
   first: notNegative.nullish(),
 });

@@ -52,6 +52,6 @@ export const ledger: Ledger = {
   }),
   typeDefs: readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'),
   resolvers,
-  argumentChecks: { glCodes: glCodesArgs, uploadWorkflowCsv: csvUploadArgs },
+  argumentChecks: { glCodes: () => glCodesArgs, uploadWorkflowCsv: csvUploadArgs },
   entities: { GlCode: readGlCodeReference },
 };

@@ -1,36 +1,46 @@
 import { z } from 'zod';
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers, WorkflowCsvInput } from '../generated/resolvers.ts';
+import type { ArgumentCheck } from '../graphql/argument-checks.ts';
 import {
   isWorkflowCsvOption,
   operations,
   type WorkflowCsvUpload,
 } from '../upstream/declarations.ts';
 import { outcomeMember } from './status-member.ts';
-import { wellFormed } from './well-formed.ts';
 
 /** Node decodes any text as base64. Only the canonical form is the same after decoding and encoding. */
 const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
 
-export const csvUploadArgs = z.object({
-  input: z
-    .object({
-      csv: wellFormed.nullish(),
-      contentBase64: z
-        .string()
-        .refine(isBase64, 'is not base64 (RFC 4648, section 4, with padding)')
-        .nullish(),
-      option: z.number().refine(isWorkflowCsvOption, 'is not an option of the service').nullish(),
-    })
-    .refine(
-      ({ csv, contentBase64 }) => (csv ?? contentBase64) != null,
-      'must have csv or contentBase64',
-    )
-    .refine(
-      ({ csv, contentBase64 }) => csv == null || contentBase64 == null,
-      'must not have both csv and contentBase64',
-    ),
-});
+const uploadArgs = (option: z.ZodType) =>
+  z.object({
+    input: z
+      .object({
+        csv: z.string().nullish(),
+        contentBase64: z
+          .string()
+          .refine(isBase64, 'is not base64 (RFC 4648, section 4, with padding)')
+          .nullish(),
+        option: option.nullish(),
+      })
+      .refine(
+        ({ csv, contentBase64 }) => (csv ?? contentBase64) != null,
+        'must have csv or contentBase64',
+      )
+      .refine(
+        ({ csv, contentBase64 }) => csv == null || contentBase64 == null,
+        'must not have both csv and contentBase64',
+      ),
+  });
+const withOption = uploadArgs(
+  z.number().refine(isWorkflowCsvOption, 'is not an option of the service'),
+);
+const withoutOption = uploadArgs(
+  z.never('cannot be sent: the name of its query parameter is not configured'),
+);
+
+/** Checks of arguments that the schema cannot express. Without `csvOptionParam`, an option cannot be sent. */
+export const csvUploadArgs: ArgumentCheck = ({ csvOptionParam }) =>
+  csvOptionParam === undefined ? withoutOption : withOption;
 
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
   _,
@@ -38,7 +48,11 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { write, csvOptionParam },
   info,
 ) => {
-  const upload = { body: toUpload(input), parameters: toParameters(input, csvOptionParam) };
+  const { option } = input;
+  // The service's documentation does not name the parameter (docs/reference/service-api.md, section 4.3).
+  const hasOption = option != null && csvOptionParam !== undefined;
+  const parameters = hasOption ? { [csvOptionParam]: option } : {};
+  const upload = { body: toUpload(input), parameters };
   return outcomeMember(
     await write(operations.updateWorkflowCSV.encode(upload), info),
     operations.updateWorkflowCSV,
@@ -54,17 +68,4 @@ function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
     PictureStream: contentBase64 ?? Buffer.from(csv ?? '', 'utf8').toString('base64'),
     ...(hasStatus && { service_status: { invoice_id: invoiceId, message } }),
   };
-}
-
-/**
- * The query of an upload (docs/reference/service-api.md, section 4.3). The service's documentation does not name the parameter
- * for the option, so `name` is configured. Throws `BAD_USER_INPUT`.
- */
-function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
-  if (option == null) return {};
-  if (name !== undefined) return { [name]: option };
-  const message =
-    '"input.option" cannot be sent: the name of its query parameter is not configured.';
-  const faults = [{ path: ['input', 'option'], message }];
-  throw new GatewayError('BAD_USER_INPUT', message, { faults });
 }

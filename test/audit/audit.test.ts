@@ -237,9 +237,11 @@ test('a text of a client cannot end a line for a reader that knows other line en
 });
 
 test('a line can be read by a parser that rejects half of a character', async () => {
-  const { gateway, lines } = await startAudited();
-  await gateway.graphql(upload, { input: { fileName: 'a\ud83d.csv', csv: 'a' } });
-  expect(lines()).toMatchObject(Array(2).fill({ files: [{ name: 'a\ufffd.csv' }] }));
+  const { gateway, lines } = await startAudited(success, { AUDIT_SUBJECT: 'sub' });
+  const { token } = await testIssuer();
+  const authorization = `Bearer ${await token({ sub: 'a\ud83d' })}`;
+  await gateway.graphql(write, {}, { authorization });
+  expect(lines()).toMatchObject(Array(2).fill({ sub: 'a\ufffd' }));
 });
 
 test('what is rejected before it is sent has one line with its code', async () => {

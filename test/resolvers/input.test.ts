@@ -116,11 +116,7 @@ test.each<[name: string, approvers: object[], body: string]>([
     '[{},{"approver_id":null,"claim_limit":null,"is_expense_claim":null,"name":null},' +
       '{"claim_limit":0,"name":"","workflow_id":0}]',
   ],
-  [
-    'lone surrogates and digits in a text',
-    [{ name: '\ud800, 9007199254740993' }],
-    '[{"name":"\\ud800, 9007199254740993"}]',
-  ],
+  ['digits in a text', [{ name: '9007199254740993' }], '[{"name":"9007199254740993"}]'],
   [
     'a long list in its order',
     ids.map((n) => ({ approverId: String(n) })),
@@ -214,6 +210,8 @@ const approverTexts = 'description email emailUpload myBankAccount myEmail name 
 const lines = (length: number) =>
   Object.fromEntries(approverTexts.split(' ').map((name) => [name, long(length)]));
 
+const context = { csvOptionParam: 'type' };
+
 /** The faults of the arguments of a root field, as `path: message`. */
 function faultsOf(name: string, values: object): string[] {
   const roots = [schema.getQueryType(), schema.getMutationType()];
@@ -221,7 +219,7 @@ function faultsOf(name: string, values: object): string[] {
   const limit = schema.getDirective('limit');
   if (!field || !limit) throw new Error(`No field ${name}`);
   try {
-    argumentCheckOf(field.args, limit, ledger.argumentChecks[name])(values);
+    argumentCheckOf(field.args, limit, ledger.argumentChecks[name])(values, context);
     return [];
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'BAD_USER_INPUT') throw error;
@@ -275,6 +273,7 @@ test.each<[fault: string, faults: string[]]>([
   ['input.fileName: "input.fileName" has more than 255', ofFile({ ...file, fileName: long(256) })],
   ['input.message: "input.message" has more than 10000', ofFile({ csv: '', message: longMessage })],
   ['input.csv: "input.csv" is not well-formed', ofFile({ csv: '\udc00' })],
+  ['only.0: "only[0]" is not well-formed', ofCodes({ only: ['\udc00'] })],
   ['project: "project" has more than 1024', ofCodes({ project: long(1025) })],
   ['project: "project" is not well-formed', ofCodes({ project: 'a\ud800' })],
   ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257), long(258)] })],
@@ -297,6 +296,18 @@ test('values of the largest allowed size are accepted, and larger texts are not'
   expect(ofApprover(lines(1001))).toEqual(faults);
 });
 
+test('a lone surrogate is refused in each text of an approver and of a file', () => {
+  const lone = (name: string) => ({ [name]: 'a\ud83d' });
+  for (const name of approverTexts.split(' ')) {
+    const problem = `"approvers[1].${name}" is not well-formed Unicode text.`;
+    expect(ofApprover(lone(name))).toEqual([`approvers.1.${name}: ${problem}`]);
+  }
+  for (const name of ['fileName', 'message']) {
+    const problem = `"input.${name}" is not well-formed Unicode text.`;
+    expect(ofFile({ ...file, ...lone(name) })).toEqual([`input.${name}: ${problem}`]);
+  }
+});
+
 test('the name of the option is encoded, and a null is not sent', async () => {
   const { service, gateway } = await startStack(success, { UPSTREAM_CSV_OPTION_PARAM: '$[a]' });
   for (const option of [1, null]) await gateway.graphql(upload, { input: { ...file, option } });
@@ -306,11 +317,18 @@ test('the name of the option is encoded, and a null is not sent', async () => {
 
 test('an option is BAD_USER_INPUT while the name of its parameter is not configured, and a null is not', async () => {
   const { service, gateway } = await startStack(success);
-  const { errors } = await gateway.graphql(upload, { input: { ...file, option: 1 } });
   const message =
     '"input.option" cannot be sent: the name of its query parameter is not configured.';
-  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: ['input', 'option'], message }] };
-  expect(errors).toMatchObject([{ message, extensions }]);
+  const ofOption = { path: ['input', 'option'], message };
+  const ofInvoice = { path: ['input', 'invoiceId'], message: expect.any(String) };
+  for (const [further, faults] of [
+    [{}, [ofOption]],
+    [{ invoiceId: 'x' }, [ofInvoice, ofOption]],
+  ] as const) {
+    const { errors } = await gateway.graphql(upload, { input: { ...file, option: 1, ...further } });
+    const extensions = { code: 'BAD_USER_INPUT', faults };
+    expect(errors).toMatchObject([{ extensions }]);
+  }
   expect(service.received).toEqual([]);
   await gateway.graphql(upload, { input: { ...file, option: null } });
   expect(service.received).toHaveLength(1);
@@ -332,7 +350,7 @@ test('one error reports all faults of an input', async () => {
   const input = { ...ofFile, invoiceId: 'x', option: 0 };
   const { errors } = await gateway.graphql(upload, { input });
   const first = '"input.fileName" has more than 255 characters.';
-  const names = ['fileName', 'invoiceId', 'csv', 'contentBase64', 'option'];
+  const names = ['fileName', 'csv', 'invoiceId', 'contentBase64', 'option'];
   const faults = [...names.map((name) => ({ path: ['input', name] })), { path: ['input'] }];
   const message = `The input has 6 faults. The first: ${first}`;
   expect(errors).toMatchObject([{ message, extensions: { faults } }]);
