@@ -20,90 +20,133 @@ import { readLogLine } from '../src/telemetry/log-line.ts';
  * reported missing only there.
  */
 
-process.once('uncaughtException', ({ message }) => {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-});
-
 type WriteLine = Exclude<AuditLine, { audit: 'dropped' }>;
 type OutcomeLine = Extract<AuditLine, { audit: 'outcome' }>;
 /** A write, of whose lines one may be missing. */
 type Write = { first: WriteLine; isSent: boolean; end?: OutcomeLine };
 
-const { values: options, positionals: paths } = parseArgs({
-  allowPositionals: true,
-  options: {
-    action: { type: 'string' },
-    field: { type: 'string' },
-    subject: { type: 'string' },
-    from: { type: 'string', default: '0001-01-01' },
-    to: { type: 'string', default: '9999-12-31' },
-    unknown: { type: 'boolean', default: false },
-  },
-});
+const parse = (args: string[]) =>
+  parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      action: { type: 'string' },
+      field: { type: 'string' },
+      subject: { type: 'string' },
+      from: { type: 'string', default: '0001-01-01' },
+      to: { type: 'string', default: '9999-12-31' },
+      unknown: { type: 'boolean', default: false },
+    },
+  });
+type Options = ReturnType<typeof parse>['values'];
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-const { action, field, subject } = options;
-/** The writes that were asked for, by their intents and ids. Of the others nothing is kept, so that a year of a record can be read. */
-const intents = new Map<string, Map<string, Write>>();
-/** With `--unknown`, the intents of which an outcome was read. */
-const known = new Set<string>();
 /** The lines of the log that report missing lines: of standard output, which may have the record, or of the record's file. */
 const lossLine = z.object({
   msg: z.enum(['log lines dropped', 'audit lines dropped']),
   dropped: z.number(),
 });
-/** Whether a line of the record has the action and the field that were asked for. */
-const found = { action: false, field: false };
-const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
-/** How many lines the log reports missing. */
-const missing = { 'log lines dropped': 0, 'audit lines dropped': 0 };
 
-function add(text: string): void {
-  const line = parseLine(text);
-  if (line === 'other' || line === 'unreadable') {
-    counts[line] += 1;
-    return;
-  }
-  if ('msg' in line) {
-    counts.other += 1;
-    missing[line.msg] += line.dropped;
-    return;
-  }
-  counts.audit += 1;
-  if (line.audit === 'dropped') {
-    counts.dropped += line.lines;
-    return;
-  }
-  found.action ||= line.action === action;
-  found.field ||= line.field === field;
-  if (!isAsked(line)) return;
-  // All writes with one key and one response name are one intent.
-  const intent = line.claim === undefined ? line.writeId : `${line.claim} ${line.responseName}`;
-  if (known.has(intent)) return;
-  if (options.unknown && isKnown(line)) {
-    known.add(intent);
-    intents.delete(intent);
-    return;
-  }
-  const writes = intents.get(intent) ?? new Map<string, Write>();
-  intents.set(intent, writes);
-  const write = writes.get(line.writeId) ?? { first: line, isSent: false };
-  writes.set(line.writeId, write);
-  if (line.time < write.first.time) write.first = line;
-  if (line.audit === 'sent') write.isSent = true;
-  else write.end = line;
-}
+/** Collects the writes that were asked for. */
+class AuditReport {
+  readonly #options: Options;
+  /** By their intents and ids. Of other writes nothing is kept, so that a year of a record can be read. */
+  readonly #intents = new Map<string, Map<string, Write>>();
+  /** With `--unknown`, the intents of which an outcome was read. */
+  readonly #known = new Set<string>();
+  /** Whether a line of the record has the action and the field that were asked for. */
+  readonly #found = { action: false, field: false };
+  readonly #counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
+  /** How many lines the log reports missing. */
+  readonly #missing = { 'log lines dropped': 0, 'audit lines dropped': 0 };
 
-async function read(input: Readable): Promise<void> {
-  let rest = '';
-  for await (const chunk of input.setEncoding('utf8')) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') add(line);
+  constructor(options: Options) {
+    this.#options = options;
   }
-  if (rest.trim() !== '') add(rest);
+
+  async read(input: Readable): Promise<void> {
+    let rest = '';
+    for await (const chunk of input.setEncoding('utf8')) {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line.trim() !== '') this.#add(line);
+    }
+    if (rest.trim() !== '') this.#add(rest);
+  }
+
+  #add(text: string): void {
+    const counts = this.#counts;
+    const line = parseLine(text);
+    if (line === 'other' || line === 'unreadable') {
+      counts[line] += 1;
+      return;
+    }
+    if ('msg' in line) {
+      counts.other += 1;
+      this.#missing[line.msg] += line.dropped;
+      return;
+    }
+    counts.audit += 1;
+    if (line.audit === 'dropped') counts.dropped += line.lines;
+    else this.#addWrite(line);
+  }
+
+  #addWrite(line: WriteLine): void {
+    const { action, field, unknown } = this.#options;
+    this.#found.action ||= line.action === action;
+    this.#found.field ||= line.field === field;
+    if (!isAsked(line, this.#options)) return;
+    // All writes with one key and one response name are one intent.
+    const intent = line.claim === undefined ? line.writeId : `${line.claim} ${line.responseName}`;
+    if (this.#known.has(intent)) return;
+    if (unknown && isKnown(line)) {
+      this.#known.add(intent);
+      this.#intents.delete(intent);
+      return;
+    }
+    const writes = this.#intents.get(intent) ?? new Map<string, Write>();
+    this.#intents.set(intent, writes);
+    const write = writes.get(line.writeId) ?? { first: line, isSent: false };
+    writes.set(line.writeId, write);
+    if (line.time < write.first.time) write.first = line;
+    if (line.audit === 'sent') write.isSent = true;
+    else write.end = line;
+  }
+
+  /** The rows, and what was read. Throws if a name is neither one of this version nor in the record. */
+  end(from: string, to: string) {
+    for (const key of ['action', 'field'] as const)
+      if (!this.#found[key]) checkName(key, this.#options[key]);
+    const isUnknown = this.#options.unknown;
+    const listed = [...this.#intents.values()]
+      .flatMap((writes) => (isUnknown ? unknownOf([...writes.values()]) : [...writes.values()]))
+      .filter(({ first }) => first.time >= from && first.time < to)
+      .sort((one, other) => one.first.time.localeCompare(other.first.time));
+    const { audit, other } = this.#counts;
+    const summary = `${listed.length} writes, found in ${audit} lines of the record (and ${other} other lines).`;
+    const faults = this.#faults();
+    return {
+      output: [columns.join('\t'), ...listed.map(rowOf), ''].join('\n'),
+      said: `${[summary, ...faults].join('\n')}\n`,
+      status: faults.length > 0 ? 1 : 0,
+    };
+  }
+
+  /** Why the record is not complete. */
+  #faults(): string[] {
+    const { audit, unreadable, dropped } = this.#counts;
+    const inOutput = this.#missing['log lines dropped'];
+    const inFile = this.#missing['audit lines dropped'];
+    return [
+      audit === 0 && 'NO LINE OF AN AUDIT RECORD WAS FOUND.',
+      unreadable > 0 && `${unreadable} LINES COULD NOT BE READ.`,
+      dropped > 0 && `${dropped} LINES WERE NOT WRITTEN by a gateway.`,
+      inOutput > 0 &&
+        `${inOutput} LINES ARE MISSING on standard output: some may be lines of the record.`,
+      inFile > 0 && `${inFile} LINES OF A FILE ARE MISSING, as the log of a gateway says.`,
+    ].filter((fault) => fault !== false);
+  }
 }
 
 /** A line of the record or a report of missing lines, after a prefix such as that of `kubectl logs --prefix`. */
@@ -134,7 +177,7 @@ function isOf(subject: string, { iss, sub, caller }: WriteLine): boolean {
 }
 
 /** Whether the options for names apply. Both lines of a write have the same names, and so have all writes of an intent. */
-function isAsked(line: WriteLine): boolean {
+function isAsked(line: WriteLine, { action, field, subject }: Options): boolean {
   if (action !== undefined && line.action !== action) return false;
   if (field !== undefined && line.field !== field) return false;
   return subject === undefined || isOf(subject, line);
@@ -164,10 +207,10 @@ function unknownOf(writes: Write[]): Write[] {
   return sent.length > 0 ? sent.filter(isUnknown) : writes.filter(isUnknown).slice(0, 1);
 }
 
-/** Throws if a name is neither one of this version nor in the record, which another version may have written. */
+/** Throws if a name is not one of this version. */
 function checkName(key: 'action' | 'field', name: string | undefined): void {
   const names = ledger.operations.flatMap((operation) => operation[key] ?? []);
-  if (name === undefined || names.includes(name) || found[key]) return;
+  if (name === undefined || names.includes(name)) return;
   throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, names)}?`);
 }
 
@@ -189,34 +232,29 @@ function rowOf({ first, end }: Write): string {
     .join('\t');
 }
 
-const [from, to] = [timeOf(options.from), timeOf(options.to)];
-if (paths.length === 0) await read(process.stdin);
-for (const path of paths) {
-  const file = createReadStream(path);
-  const input = path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
-  await read(input).catch((error: unknown) => {
-    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
-  });
+/** What the command writes, and its exit code. Rejects with a message for the user. */
+export async function auditReport(args: string[], stdin: Readable) {
+  const { values: options, positionals: paths } = parse(args);
+  const [from, to] = [timeOf(options.from), timeOf(options.to)];
+  const report = new AuditReport(options);
+  if (paths.length === 0) await report.read(stdin);
+  for (const path of paths) {
+    const file = createReadStream(path);
+    const input = path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
+    await report.read(input).catch((error: unknown) => {
+      throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
+    });
+  }
+  return report.end(from, to);
 }
-checkName('action', action);
-checkName('field', field);
-const listed = [...intents.values()]
-  .flatMap((writes) => (options.unknown ? unknownOf([...writes.values()]) : [...writes.values()]))
-  .filter(({ first }) => first.time >= from && first.time < to)
-  .sort((one, other) => one.first.time.localeCompare(other.first.time));
-process.stdout.write([columns.join('\t'), ...listed.map(rowOf), ''].join('\n'));
 
-const inOutput = missing['log lines dropped'];
-const inFile = missing['audit lines dropped'];
-const faults = [
-  ...(counts.audit === 0 ? ['NO LINE OF AN AUDIT RECORD WAS FOUND.'] : []),
-  ...(counts.unreadable > 0 ? [`${counts.unreadable} LINES COULD NOT BE READ.`] : []),
-  ...(counts.dropped > 0 ? [`${counts.dropped} LINES WERE NOT WRITTEN by a gateway.`] : []),
-  ...(inOutput > 0
-    ? [`${inOutput} LINES ARE MISSING on standard output: some may be lines of the record.`]
-    : []),
-  ...(inFile > 0 ? [`${inFile} LINES OF A FILE ARE MISSING, as the log of a gateway says.`] : []),
-];
-const summary = `${listed.length} writes, found in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
-process.stderr.write(`${[summary, ...faults].join('\n')}\n`);
-if (faults.length > 0) process.exitCode = 1;
+if (import.meta.main) {
+  process.once('uncaughtException', ({ message }) => {
+    process.stderr.write(`${message}\n`);
+    process.exit(1);
+  });
+  const { output, said, status } = await auditReport(process.argv.slice(2), process.stdin);
+  process.stdout.write(output);
+  process.stderr.write(said);
+  process.exitCode = status;
+}
