@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { pause } from '../lib/poll.ts';
+import { pause } from '../lib/pause.ts';
 import { fetchJson } from './fetch-json.ts';
 import { type KeySet, keySet, logLeftOut, selecting } from './key-set.ts';
 

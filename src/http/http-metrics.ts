@@ -1,7 +1,7 @@
 import type { Gate } from '../admission/gate.ts';
 import type { Memory } from '../admission/memory.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
-import { pause } from '../lib/poll.ts';
+import { pause } from '../lib/pause.ts';
 import type { FieldResult, RequestState } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 

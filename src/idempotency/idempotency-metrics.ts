@@ -1,12 +1,6 @@
-import type { StoreWatch } from '@ledger-gateway/at-most-once';
-import {
-  type IdempotencyStore,
-  KeyRejected,
-  type StoreLog,
-  StoreUnavailable,
-  type Usage,
-} from '@ledger-gateway/at-most-once';
+import { type AtMostOnce, KeyRejected, StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { SpanKind } from '@opentelemetry/api';
+import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -45,14 +39,12 @@ const lineOf = ({ requestId, caller }: LogScope, claim?: string) => ({
 
 export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
-/** The metrics of keys, of their store, and of unknown outcomes. `kind` is the kind of the store. */
+/** The metrics of keys, of uses of their store, and of unknown outcomes. `kind` is the kind of the store. */
 export function createIdempotencyMetrics(
   metrics: Metrics,
-  store: Pick<IdempotencyStore, 'usage'>,
   kind: string,
   writes: readonly WriteOperation[],
-  log: StoreLog,
-  { watch, isFailing }: StoreWatch,
+  log: Pick<Logger, 'warn'>,
 ) {
   const system = databases[kind];
   const attributes = { 'ledger.store': kind, ...(system && { 'db.system.name': system }) };
@@ -72,16 +64,6 @@ export function createIdempotencyMetrics(
     ['operation'],
     [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
   );
-  const gauge = (name: string, help: string, read: () => number) =>
-    metrics.gauge(`idempotency_${name}`, help, read, { store: kind });
-  const used = (value: keyof Usage) => () => store.usage?.[value] ?? NaN;
-  gauge('keys', 'Keys in the store', used('keys'));
-  gauge('keys_limit', 'The most keys that the store takes', used('maxKeys'));
-  gauge('bytes', 'Bytes in the store', used('bytes'));
-  gauge('bytes_limit', 'The most bytes that the store takes', used('maxBytes'));
-  const upHelp =
-    'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds';
-  gauge('store_up', upHelp, () => Number(store.usage !== undefined && !isFailing()));
   let isKeylessLogged = false;
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
@@ -109,17 +91,36 @@ export function createIdempotencyMetrics(
       if (reason !== 'settled') log.warn(lineOf(scope, claim), 'idempotency key reused');
       return keyRejected(reason);
     },
-    /** Measures and watches one use of the store for a caller, in a span. */
-    timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {
+    /** Measures one use of the store, in a span. */
+    timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
       return inSpan(`idempotency ${operation}`, options, (span) => {
         const end = latency.startTimer({ operation });
-        const ended = watch(use, caller).finally(() => end());
-        return ended.catch((error: unknown) => {
-          const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
-          if (!(error instanceof KeyRejected)) fail(span, reason);
-          throw error;
-        });
+        return use
+          .catch((error: unknown) => {
+            const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
+            if (!(error instanceof KeyRejected)) fail(span, reason);
+            throw error;
+          })
+          .finally(() => end());
       });
     },
   };
+}
+
+/** How full the store is, and whether it can be used. */
+export function measureStore(
+  metrics: Metrics,
+  kind: string,
+  store: Pick<AtMostOnce, 'usage' | 'isUp'>,
+): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge(`idempotency_${name}`, help, read, { store: kind });
+  const used = (value: keyof NonNullable<AtMostOnce['usage']>) => () => store.usage?.[value] ?? NaN;
+  gauge('keys', 'Keys in the store', used('keys'));
+  gauge('keys_limit', 'The most keys that the store takes', used('maxKeys'));
+  gauge('bytes', 'Bytes in the store', used('bytes'));
+  gauge('bytes_limit', 'The most bytes that the store takes', used('maxBytes'));
+  const upHelp =
+    'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds';
+  gauge('store_up', upHelp, () => Number(store.isUp));
 }

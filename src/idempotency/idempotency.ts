@@ -1,12 +1,12 @@
-import { Claims, Completeness, createStore, createStoreWatch } from '@ledger-gateway/at-most-once';
+import { openAtMostOnce } from '@ledger-gateway/at-most-once';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from '../upstream/operations.ts';
-import { createIdempotencyMetrics } from './idempotency-metrics.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import { createIdempotencyMetrics, measureStore } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { createKeyLimiter } from './key-limiter.ts';
-import { OpenWrites } from './open-writes.ts';
-import { createOutcomeReader } from './recorded-outcome.ts';
+import { createOutcomeOf } from './recorded-outcome.ts';
 import { createSettle } from './settle.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
@@ -30,31 +30,32 @@ type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
 /**
  * Opens the store, and adds idempotency keys to calls. `settle` closes a key and returns its outcomes.
  *
- * @throws what `createStore` throws
+ * @throws what `openAtMostOnce` throws
  */
 export async function createIdempotency(options: Options) {
-  const { settings, calls, timeoutMs, memoryBytes, log } = options;
-  const { retentionMs, quarantineMs, maxKeys, isRequired } = settings;
-  const store = await createStore(settings.store, { retentionMs, maxKeys, memoryBytes });
-  const storeWatch = createStoreWatch(log);
-  const { watch, isFailing } = storeWatch;
-  const completeness = new Completeness({ store, retentionMs, quarantineMs, log, watch });
-  const [kind = ''] = settings.store.split(':');
+  const { settings, calls, timeoutMs, log } = options;
+  const { store, isRequired, ...limits } = settings;
+  const [kind = ''] = store.split(':');
   const writes = options.operations.filter((one) => one.effect === 'write');
-  const metrics = createIdempotencyMetrics(options.metrics, store, kind, writes, log, storeWatch);
-  const { maxWritesPerKey } = options;
-  const claims = new Claims(store, completeness, maxWritesPerKey, isFailing, createKeyLimiter());
-  const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
-  const readOutcome = createOutcomeReader(writes);
-  const parts = { claims, openWrites, readOutcome, metrics, timeoutMs };
+  const metrics = createIdempotencyMetrics(options.metrics, kind, writes, log);
+  const atMostOnce = await openAtMostOnce(store, {
+    ...limits,
+    memoryBytes: options.memoryBytes,
+    maxWritesPerKey: options.maxWritesPerKey,
+    timeoutMs,
+    closeMs: options.shutdownTimeoutMs,
+    log,
+    limiter: createKeyLimiter(),
+    // After any other error, the outcome is unknown.
+    isWithoutEffect: (error) => error instanceof UpstreamError,
+    observe: (use, running) => metrics.timed(use, running),
+  });
+  measureStore(options.metrics, kind, atMostOnce);
+  const parts = { atMostOnce, outcomeOf: createOutcomeOf(writes, metrics), metrics };
   return {
-    calls: new IdempotentCalls({ calls, isRequired, ...parts }),
+    calls: new IdempotentCalls({ calls, isRequired, timeoutMs, ...parts }),
     settle: createSettle(parts),
     /** Updates the store with what it does not have yet, and closes it. */
-    async close() {
-      completeness.close();
-      await openWrites.close();
-      await store.close();
-    },
+    close: () => atMostOnce.close(),
   };
 }

@@ -1,8 +1,10 @@
+import type { WriteState } from '@ledger-gateway/at-most-once';
 import { z } from 'zod';
-import { reserveOrShorten } from '../lib/short-text.ts';
+import { reserveOrShorten, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { WriteOperation } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
+import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 
 /** The response of the service to a write, with its operation. */
 export type KnownOutcome = { readonly operation: WriteOperation; readonly response: unknown };
@@ -19,29 +21,46 @@ const recordedOutcome = z.union([
   z.object({ operation: z.string(), response: z.unknown() }),
 ]);
 
-/** An outcome as a store keeps it: with the name of its operation. */
-export function toRecord(outcome: Outcome): object {
-  if (outcome instanceof OutcomeUnknown) return outcome;
-  return { operation: outcome.operation.name, response: outcome.response };
+/**
+ * What a store keeps of a response: the name of its operation, and its short form. Only the first client gets long texts, and
+ * not those whose requests are repeats.
+ */
+export function toRecord(operation: WriteOperation, response: unknown): object {
+  if (response instanceof OutcomeUnknown) return response;
+  return { operation: operation.name, response: shortForm(response) };
 }
 
-export type ReadOutcome = ReturnType<typeof createOutcomeReader>;
+export type OutcomeOf = ReturnType<typeof createOutcomeOf>;
 
 /**
- * Creates a function that reads a recorded outcome of one of these writes. It returns null if the value is not one. It reserves
- * memory in the request, because any number of requests may repeat a write with a long outcome. If there is no memory, it
- * returns the short form: the outcome must reach the client.
+ * Creates a function that returns the outcome of a write that an earlier request has sent, or may have. It is unknown if the
+ * record of it is lost or cannot be read. Counts and logs a write whose outcome has become unknown.
  */
-export function createOutcomeReader(writes: readonly WriteOperation[]) {
+export function createOutcomeOf(writes: readonly WriteOperation[], metrics: IdempotencyMetrics) {
   const byName = new Map(writes.map((operation) => [operation.name, operation]));
-  return (
+
+  /**
+   * Reserves memory in the request, because any number of requests may repeat a write with a long outcome. If there is no memory,
+   * returns the short form: the outcome must reach the client.
+   */
+  function read(
     recorded: unknown,
     { reservation }: Pick<RequestScope, 'reservation'>,
-  ): Outcome | null => {
+  ): Outcome | null {
     const { data } = recordedOutcome.safeParse(reserveOrShorten(recorded, reservation));
     if (data === undefined) return null;
     if ('code' in data) return new OutcomeUnknown(data.code, data.requestId, data.reason);
     const operation = byName.get(data.operation);
     return operation?.isRecorded(data.response) ? { operation, response: data.response } : null;
+  }
+
+  type Scope = Pick<RequestScope, 'caller' | 'requestId' | 'reservation'>;
+  return (state: WriteState, key: string, scope: Scope): Outcome => {
+    if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    if (state.state === 'orphaned' && state.isNew) {
+      metrics.unknownOutcome(state.operation, 'ORPHANED', scope, key);
+    }
+    const known = state.state === 'recorded' ? read(state.outcome, scope) : null;
+    return known ?? new OutcomeUnknown('ORPHANED', scope.requestId);
   };
 }

@@ -1,17 +1,16 @@
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
+import { AtMostOnce } from '../../packages/at-most-once/src/at-most-once.ts';
 import {
   type Change,
   COMPLETENESS_KEY,
   ReplyLost,
   StoreUnavailable,
 } from '../../packages/at-most-once/src/store.ts';
-import { createStoreWatch } from '../../packages/at-most-once/src/store-watch.ts';
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import { OpenWrites } from '../../src/idempotency/open-writes.ts';
-import { createOutcomeReader } from '../../src/idempotency/recorded-outcome.ts';
+import { createOutcomeOf } from '../../src/idempotency/recorded-outcome.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/declarations.ts';
@@ -22,7 +21,7 @@ import { read, write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { metric, metricIs, sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
-import { beforeChange, TestStore } from '../../testkit/store.ts';
+import { beforeChange, RETENTION_MS, TestStore } from '../../testkit/store.ts';
 import { createMetrics } from '../support/metrics.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -260,21 +259,28 @@ function startWithStore(
   const store = new FailingStore();
   const other = claimsOn(store);
   closeAfterTest(other.close);
-  const watch = createStoreWatch(silent);
   const sent: unknown[] = [];
   const send = async (request: { timeoutMs?: number }) => {
     sent.push(request.timeoutMs);
     return respond(store);
   };
   const metrics = createMetrics();
+  const atMostOnce = new AtMostOnce(store, {
+    timeoutMs,
+    retentionMs: RETENTION_MS,
+    quarantineMs: 0,
+    maxWritesPerKey: 3,
+    closeMs: 1000,
+  });
+  closeAfterTest(() => atMostOnce.close());
+  const counting = createIdempotencyMetrics(metrics, 'memory', [], silent);
   const parts = {
     calls: { read: send, write: send } as Calls,
-    claims: other.claims,
-    openWrites: new OpenWrites(silent, 1000),
+    atMostOnce,
     timeoutMs,
     isRequired: false,
-    readOutcome: createOutcomeReader([operations.upgradeToHQ]),
-    metrics: createIdempotencyMetrics(metrics, store, 'memory', [], silent, watch),
+    outcomeOf: createOutcomeOf([operations.upgradeToHQ], counting),
+    metrics: counting,
   };
   const calls = new IdempotentCalls(parts);
   const scope = { ...scopeOf(), givenKey: { keys: ['intent-1'], ages: [] } };

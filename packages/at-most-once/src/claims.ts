@@ -21,7 +21,8 @@ export type Claim = Intent & {
   held?: Held | undefined;
 };
 
-type WriteState =
+/** What became of a write that an earlier request has executed, or may have. */
+export type WriteState =
   /** Another owner holds the key, and its lease has not ended. */
   | { state: 'in-flight' }
   /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */

@@ -5,15 +5,24 @@ import { SqliteStore } from './sqlite-store.ts';
 /** A file may grow to this size. A table is shared out as if it had this size. */
 const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
 
+export type StoreLimits = {
+  /** For how long outcomes are kept, in milliseconds: at least an hour, a day by default. */
+  retentionMs: number;
+  /** How many keys `memory` or a file takes: 100,000 by default. */
+  maxKeys: number;
+  /** How many bytes `memory` takes: 64 MiB by default. */
+  memoryBytes: number;
+};
+
 /**
  * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
- * the store connects in the background. `maxKeys` bounds the first two, and `memoryBytes` the first.
+ * the store connects in the background.
  *
  * @throws StoreUnavailable if a file cannot be used, Error if a URL cannot be used
  */
 export async function createStore(
   setting: string,
-  { retentionMs, maxKeys, memoryBytes }: Record<'retentionMs' | 'maxKeys' | 'memoryBytes', number>,
+  { retentionMs, maxKeys, memoryBytes }: StoreLimits,
 ): Promise<IdempotencyStore> {
   const limits = { retentionMs, maxKeys };
   const [scheme = '', name = ''] = setting.split(/:(.*)/s);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pause } from '../pause.ts';
+import { pause } from '../poll.ts';
 import {
   type Change,
   COMPLETENESS_KEY,

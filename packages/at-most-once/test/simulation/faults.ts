@@ -3,6 +3,7 @@ import { registerHooks } from 'node:module';
 
 const claims = 'packages/at-most-once/src/claims.ts';
 const completeness = 'packages/at-most-once/src/completeness.ts';
+const protocol = 'packages/at-most-once/src/at-most-once.ts';
 const store = 'packages/at-most-once/test/simulation/model-store.ts';
 const schedule = 'packages/at-most-once/test/simulation/schedule.ts';
 
@@ -79,6 +80,18 @@ export const faults: Record<string, Fault> = {
     27,
   ],
   'a settled key stays open': [claims, "content.isSettled ? 'forgotten' : this", 'this', 197],
+  'a claim without a reply is not released': [
+    protocol,
+    'if (error instanceof ReplyLost) void this.#release(claim);',
+    '',
+    65,
+  ],
+  'an execution without effect keeps its key': [
+    protocol,
+    'if (this.#options.isWithoutEffect?.(error))',
+    'if (false)',
+    45,
+  ],
   'a copy of a request that got an error': [
     schedule,
     '#firstOf(responses, isError)',

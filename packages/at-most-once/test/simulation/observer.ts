@@ -1,4 +1,4 @@
-import { OutcomeUnknown } from '../../../../src/upstream/upstream-error.ts';
+import type { Outcome } from './simulated-gateway.ts';
 
 /** A sentence of docs/reference/idempotency-keys.md that is not true. */
 export class Violation extends Error {}
@@ -70,7 +70,7 @@ export class Observer {
     const field = this.#field(name);
     field.failed.add(id);
     if (field.executedBy.includes(id)) this.#fail(name, `got ${code}, although it was executed`);
-    if (code !== 'IDEMPOTENCY_KEY_SETTLED') return;
+    if (code !== 'settled') return;
     this.#deny(name);
     if (!this.isSettling && !this.isOrphaned) {
       this.#fail(name, `got ${code}, although nobody has closed its key`);
@@ -78,10 +78,11 @@ export class Observer {
   }
 
   /** A gateway says what became of a field: a text that only this execution has, or that nobody knows. */
-  sayOutcome(name: string, outcome: string | OutcomeUnknown, now: number): void {
+  sayOutcome(name: string, outcome: Outcome, now: number): void {
     const field = this.#field(name);
-    if (outcome instanceof OutcomeUnknown && outcome.code === 'IN_PROGRESS') return;
-    if (outcome instanceof OutcomeUnknown && outcome.code === 'ORPHANED') {
+    const code = typeof outcome === 'string' ? undefined : outcome.code;
+    if (code === 'IN_PROGRESS') return;
+    if (code === 'ORPHANED') {
       field.orphanedAt ??= now;
       if (this.isCalm && !field.isSent) this.#fail(name, 'is ORPHANED, although it was never sent');
       return;

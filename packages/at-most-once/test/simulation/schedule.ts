@@ -1,9 +1,14 @@
-import type { RequestScope } from '../../../../src/request-scope.ts';
-import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream-error.ts';
 import { type Client, ModelStore } from './model-store.ts';
 import { Observer, Violation } from './observer.ts';
 import { Random } from './random.ts';
-import { type Answer, type KeyedRequest, SimulatedGateway } from './simulated-gateway.ts';
+import {
+  type Answer,
+  type Call,
+  type KeyedRequest,
+  type Outcome,
+  SimulatedGateway,
+  WithoutEffect,
+} from './simulated-gateway.ts';
 import { time } from './virtual-time.ts';
 
 /** A request is on its way, or waits in a gateway, for at most so long: docs/explanation/at-most-once.md. */
@@ -87,9 +92,8 @@ export class Schedule {
 
   #startGateway(): void {
     const options = { timeoutMs: this.#timeoutMs, retentionMs: this.#retentionMs };
-    const write: ConstructorParameters<typeof SimulatedGateway>[1] = (client, request, scope) =>
-      this.#serve(client, request, scope);
-    this.#gateways.push(new SimulatedGateway(this.#store, write, options));
+    const serve = (client: Client, call: Call) => this.#serve(client, call);
+    this.#gateways.push(new SimulatedGateway(this.#store, serve, options));
   }
 
   async #runFaults(): Promise<void> {
@@ -156,23 +160,16 @@ export class Schedule {
 
   // The service.
 
-  async #serve(
-    client: Client,
-    request: { responseName: string; timeoutMs?: number },
-    scope: Pick<RequestScope, 'givenKey' | 'requestId' | 'receivedAt'>,
-  ): Promise<unknown> {
-    const { responseName, timeoutMs = this.#timeoutMs } = request;
-    const { requestId: id, receivedAt } = scope;
+  async #serve(client: Client, call: Call): Promise<Outcome> {
+    const { id, key, responseName, timeoutMs, receivedAt } = call;
     const random = this.#random;
-    const intent = this.#intents.get(`${scope.givenKey.keys[0]}`);
+    const intent = this.#intents.get(key);
     const wake = () => new Promise<void>((resolve) => client.whenAwake(resolve));
-    const fail = async (
-      code: 'UPSTREAM_TIMEOUT' | 'UPSTREAM_UNAVAILABLE' | 'UPSTREAM_BAD_REQUEST',
-    ) => {
+    const fail = async () => {
       await wake();
-      throw new UpstreamError(code, { fault: 'simulated' });
+      throw new WithoutEffect();
     };
-    if (timeoutMs === 0) return fail('UPSTREAM_TIMEOUT');
+    if (timeoutMs === 0) return fail();
     intent?.observer.send(responseName);
     const responseMs = random.pick([5, 50, timeoutMs / 2, timeoutMs]);
     const what = random.pick(['sent', 'sent', 'sent', 'lost', 'late', 'unsent', 'refused']);
@@ -186,11 +183,9 @@ export class Schedule {
     if (what === 'late') time.after(timeoutMs + random.between(0, 3000), execute);
     if (what === 'sent' || what === 'lost') time.after(arrivalMs, execute);
     await time.sleep(what === 'late' ? timeoutMs : responseMs);
-    if (what === 'unsent') return fail('UPSTREAM_UNAVAILABLE');
-    if (what === 'refused') return fail('UPSTREAM_BAD_REQUEST');
+    if (what === 'unsent' || what === 'refused') return fail();
     await wake();
-    if (what !== 'sent') return new OutcomeUnknown('UPSTREAM_TIMEOUT', id);
-    return { invoiceId: null, message: text, status: 0 };
+    return what === 'sent' ? text : { code: 'TIMEOUT', requestId: id };
   }
 
   // The client.
@@ -337,7 +332,7 @@ export class Schedule {
     const answers = (await this.#execute(intent, gateway, request)) ?? [];
     for (const text of answers.map(textOf)) {
       // With the age 0, a loss may have been noted only now.
-      const isUnavailable = text === 'IDEMPOTENCY_UNAVAILABLE' && ageMs > 0;
+      const isUnavailable = text === 'UNAVAILABLE' && ageMs > 0;
       if (!isUnavailable && !text.startsWith('IN_PROGRESS')) continue;
       throw new Violation(`${id} of ${intent.key} is ${text} at the end`);
     }

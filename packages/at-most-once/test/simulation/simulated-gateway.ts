@@ -1,99 +1,61 @@
-import { GatewayError } from '../../../../src/errors/gateway-error.ts';
-import { keyRejected, storeUnavailable } from '../../../../src/idempotency/idempotency-error.ts';
-import {
-  type IdempotencyParts,
-  IdempotentCalls,
-} from '../../../../src/idempotency/idempotent-call.ts';
-import { OpenWrites } from '../../../../src/idempotency/open-writes.ts';
-import { createOutcomeReader } from '../../../../src/idempotency/recorded-outcome.ts';
-import { createSettle } from '../../../../src/idempotency/settle.ts';
-import { wallOffsetNow } from '../../../../src/lib/count-down.ts';
-import type { RequestScope } from '../../../../src/request-scope.ts';
-import type { Calls } from '../../../../src/upstream/call.ts';
-import { operations } from '../../../../src/upstream/declarations.ts';
-import { OutcomeUnknown, UpstreamError } from '../../../../src/upstream/upstream-error.ts';
-import { createReservation } from '../../../../test/support/admission.ts';
-import { Claims } from '../../src/claims.ts';
-import { Completeness } from '../../src/completeness.ts';
+import { AtMostOnce, type WriteResult } from '../../src/at-most-once.ts';
+import type { WriteState } from '../../src/claims.ts';
+import type { Intent } from '../../src/intent.ts';
 import { KeyRejected } from '../../src/key-rejected.ts';
-import { unlimited } from '../../src/limiter.ts';
 import { StoreUnavailable } from '../../src/store.ts';
-import { createStoreWatch } from '../../src/store-watch.ts';
 import type { Client, ModelStore } from './model-store.ts';
 import { Violation } from './observer.ts';
 import { time } from './virtual-time.ts';
 
-const QUARANTINE_MS = 120_000;
-const MAX_WRITES_PER_KEY = 3;
-
-const log = { info() {}, warn() {}, error() {} };
-const signal = new AbortController().signal;
-const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', admissionKey: 'ada' };
-const { upgradeToHQ } = operations;
-const reservation = createReservation();
-
 /** A request with a key, of one or more fields. */
 export type KeyedRequest = { id: string; key: string; ageMs: number; receivedAt: number };
 
-/** What a client learns of a field: the text of its outcome, that it is unknown, or the code of an error. */
-export type Answer = { outcome: string | OutcomeUnknown } | { error: string };
+/** A field of a request, which the service has to execute before its timeout. */
+export type Call = KeyedRequest & { responseName: string; timeoutMs: number };
 
-type Settled = { isComplete: boolean; outcomes: Map<string, string | OutcomeUnknown> };
+/** That nobody knows what became of a field, and which request has learned this. */
+type Unknown = { code: string; requestId: string };
 
-/** A gateway from the claim to the store, as a process that may end or stop for a while. */
+/** What became of a field: a text of the service, or that nobody knows it. */
+export type Outcome = string | Unknown;
+
+/** What a client learns of a field: its outcome, or the code of an error. */
+export type Answer = { outcome: Outcome } | { error: string };
+
+type Settled = { isComplete: boolean; outcomes: Map<string, Outcome> };
+
+/** The service says that a call had no effect, or the call was not sent. */
+export class WithoutEffect extends Error {}
+
+/** A gateway, as a process that may end or stop for a while. */
 export class SimulatedGateway implements Client {
   isAlive = true;
   /** Until then, it does nothing. */
   frozenUntil = 0;
-  readonly #completeness: Completeness;
-  readonly #calls: IdempotentCalls;
-  readonly #settle: ReturnType<typeof createSettle>;
+  readonly #atMostOnce: AtMostOnce;
+  readonly #serve: (client: Client, call: Call) => Promise<Outcome>;
+  readonly #timeoutMs: number;
 
-  /** @param write the service, which gets each write that the gateway sends */
+  /** @param serve the service, which gets each write that the gateway sends */
   constructor(
     store: ModelStore,
-    write: (client: Client, ...call: Parameters<Calls['write']>) => Promise<unknown>,
-    { timeoutMs, retentionMs }: { timeoutMs: number; retentionMs: number },
+    serve: (client: Client, call: Call) => Promise<Outcome>,
+    times: { timeoutMs: number; retentionMs: number },
   ) {
-    const connection = store.connect(this);
-    const { watch, isFailing } = createStoreWatch(log);
-    const completeness = { retentionMs, quarantineMs: QUARANTINE_MS, log, watch };
-    this.#completeness = new Completeness({ store: connection, ...completeness });
-    const claims = new Claims(
-      connection,
-      this.#completeness,
-      MAX_WRITES_PER_KEY,
-      isFailing,
-      unlimited,
-    );
-    const metrics: IdempotencyParts['metrics'] = {
-      count() {},
-      sentWithoutKey() {},
-      unknownOutcome() {},
-      rejected(error) {
-        if (error instanceof KeyRejected) return keyRejected(error.reason);
-        return error instanceof StoreUnavailable ? storeUnavailable(error.reason) : error;
-      },
-      timed: (_, caller, use) => watch(use, caller),
-    };
-    const send = (...call: Parameters<Calls['write']>) => write(this, ...call);
-    const parts: IdempotencyParts = {
-      // The model of the service returns what it responds to each operation.
-      calls: { write: send, read: () => Promise.reject(new Error('not a write')) } as Calls,
-      claims,
-      openWrites: new OpenWrites(log, 1000),
-      readOutcome: createOutcomeReader([upgradeToHQ]),
-      metrics,
-      isRequired: true,
-      timeoutMs,
-    };
-    this.#calls = new IdempotentCalls(parts);
-    this.#settle = createSettle(parts);
+    this.#serve = serve;
+    this.#timeoutMs = times.timeoutMs;
+    this.#atMostOnce = new AtMostOnce(store.connect(this), {
+      ...times,
+      quarantineMs: 120_000,
+      maxWritesPerKey: 3,
+      closeMs: 1000,
+      isWithoutEffect: (error) => error instanceof WithoutEffect,
+    });
   }
 
   kill(): void {
     this.isAlive = false;
-    this.#completeness.close();
+    void this.#atMostOnce.close();
   }
 
   whenAwake(run: () => void): void {
@@ -104,52 +66,53 @@ export class SimulatedGateway implements Client {
 
   /** Executes one field of a request. */
   async write(request: KeyedRequest, responseName: string): Promise<Answer> {
-    const write = { ...upgradeToHQ.encode(), responseName };
+    const end = performance.now() + this.#timeoutMs;
+    const write = { ...intentOf(request), responseName, operation: 'act', fingerprint: 'act' };
+    const execute = async () => {
+      const timeoutMs = Math.max(0, end - performance.now());
+      const outcome = await this.#serve(this, { ...request, responseName, timeoutMs });
+      return { value: outcome, record: outcome };
+    };
     try {
-      const response = await this.#calls.write(write, scopeOf(request));
-      return { outcome: response instanceof OutcomeUnknown ? response : String(response.message) };
+      return { outcome: outcomeOf(await this.#atMostOnce.run(write, execute), request) };
     } catch (error) {
       return { error: codeOf(error) };
     }
   }
 
   async settle(request: KeyedRequest): Promise<Settled | { error: string }> {
-    const { key, ageMs } = request;
     try {
-      const { writes, isComplete } = await this.#settle(key, ageMs, scopeOf(request));
-      const outcomes: Settled['outcomes'] = new Map();
-      for (const { responseName, outcome } of writes) {
-        if (outcome instanceof OutcomeUnknown) outcomes.set(responseName, outcome);
-        else outcomes.set(responseName, String(Object(outcome.response).message));
-      }
-      return { isComplete, outcomes };
+      const { writes, isComplete } = await this.#atMostOnce.settle(intentOf(request));
+      const outcomes = writes.map(
+        (write) => [write.responseName, outcomeOf(write, request)] as const,
+      );
+      return { isComplete, outcomes: new Map(outcomes) };
     } catch (error) {
       return { error: codeOf(error) };
     }
   }
 }
 
-function codeOf(error: unknown): string {
-  if (error instanceof GatewayError || error instanceof UpstreamError) return error.code;
-  throw new Violation(`an unexpected error: ${error}`);
+function intentOf({ key, ageMs, receivedAt }: KeyedRequest): Intent {
+  return { key, caller: 'ada', ageMs, receivedAt };
 }
 
-function scopeOf({ id, key, ageMs, receivedAt }: KeyedRequest): RequestScope {
-  return {
-    token: 'token',
-    caller,
-    identity: 'identity',
-    requestId: id,
-    reservation,
-    turn: () => undefined,
-    trace: undefined,
-    forwarded: undefined,
-    signal,
-    isClosed: () => false,
-    givenKey: { keys: [key], ages: [ageMs] },
-    idempotencyResponseName: undefined,
-    receivedAt,
-    wallOffset: wallOffsetNow(),
-    state: {},
-  };
+function outcomeOf(result: WriteResult<Outcome> | WriteState, { id }: KeyedRequest): Outcome {
+  switch (result.state) {
+    case 'executed':
+      return result.value;
+    case 'recorded':
+      return result.outcome as Outcome; // What the service has returned.
+    case 'in-flight':
+      return { code: 'IN_PROGRESS', requestId: id };
+    case 'orphaned':
+      return { code: 'ORPHANED', requestId: id };
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof WithoutEffect) return 'WITHOUT_EFFECT';
+  if (error instanceof StoreUnavailable) return 'UNAVAILABLE';
+  if (error instanceof KeyRejected) return error.reason;
+  throw new Violation(`an unexpected error: ${error}`);
 }

@@ -1,23 +1,20 @@
 import { expect, jest, test } from '@jest/globals';
-import { type OpenWrite, OpenWrites } from '../../src/idempotency/open-writes.ts';
-import { poll } from '../../src/lib/poll.ts';
-import { operations } from '../../src/upstream/declarations.ts';
-import { claimOf } from '../../testkit/claims.ts';
-import { until } from '../../testkit/eventually.ts';
+import { claimOf } from '../../../testkit/claims.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { type OpenWrite, OpenWrites } from '../src/open-writes.ts';
+import { poll } from '../src/poll.ts';
 
 /** Opens a write whose outcome takes two bytes for each character: 6 MB by default. */
-function open({ writes }: OpenWrites, caller: string, length = 3_000_000): OpenWrite {
-  const response = { invoiceId: null, message: 'x'.repeat(length), status: 0 };
-  const claim = claimOf('key', 'owner', { caller });
-  const write: OpenWrite = { claim, outcome: { operation: operations.upgradeToHQ, response } };
-  writes.push(write);
+function open(openWrites: OpenWrites, caller: string, length = 3_000_000): OpenWrite {
+  const write = openWrites.begin(claimOf('key', 'owner', { caller }));
+  write.record = { outcome: 'x'.repeat(length) };
   return write;
 }
 
 test('updates of one caller that are repeated leave room for those of another', async () => {
   const error = jest.fn();
   const openWrites = new OpenWrites({ info() {}, warn() {}, error }, 1000);
-  const callers = () => openWrites.writes.map(({ claim }) => claim.caller);
+  const callers = () => openWrites.of('key').map(({ claim }) => claim.caller);
   let isDown = true;
   const update = async () => {
     if (isDown) throw new Error('down');
@@ -45,7 +42,7 @@ test('after an outage, there is room for the updates of the next one', async () 
     };
     for (let n = 0; n < 2; n++) await openWrites.update('a', update, open(openWrites, 'a'));
     isDown = false;
-    await until(() => openWrites.writes.length === 0);
+    await until(() => openWrites.of('key').length === 0);
   }
   expect(error).not.toHaveBeenCalled();
   await openWrites.close();
@@ -72,10 +69,10 @@ test('closing waits for a first attempt', async () => {
   void openWrites.update('a', () => promise, open(openWrites, 'a'));
   const closing = openWrites.close();
   await new Promise(setImmediate);
-  const before = openWrites.writes.length;
+  const before = openWrites.of('key').length;
   resolve();
   await closing;
-  expect([before, openWrites.writes]).toEqual([1, []]);
+  expect([before, openWrites.of('key')]).toEqual([1, []]);
 });
 
 test('the last attempt is at the deadline', async () => {
