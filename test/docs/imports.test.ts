@@ -23,8 +23,7 @@ const allowed: Record<string, string> = {
   audit: 'errors/gateway-error.ts lib/ telemetry/ upstream/',
   auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
   upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
-  idempotency:
-    'admission/gate.ts admission/fair-shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
+  idempotency: 'admission/gate.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
   graphql: 'admission/ errors/ idempotency/settle.ts lib/ telemetry/ upstream/ graphql @apollo',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   config:
