@@ -53,6 +53,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
 # docker build --target demo -t ledger-gateway-demo . (docs/how-to/deploy.md#demo)
 FROM gateway AS demo
 COPY dev dev
+COPY packages/client/src packages/client/src
 COPY --from=web /app/examples/web/dist web
 ENV HOST=0.0.0.0 DEV_WEB_BUILD=/app/web EXPLORER=graphiql
 EXPOSE 4010 5173

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
-import type { Config } from '../src/config/config.ts';
+import { type Config, readConfig } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
-import { readConfig } from '../testkit/config.ts';
+import { ledger } from '../src/resolvers/ledger.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { createReadableLog } from './readable-log.ts';
@@ -24,20 +24,23 @@ try {
     port: Number(process.env.DEV_SERVICE_PORT ?? 4020),
   });
   const token = await issuer.token();
-  const config = readConfig({
-    HOST: host,
-    SHUTDOWN_DELAY_MS: '0',
-    UPSTREAM_BASE_URL: service.url,
-    UPSTREAM_CSV_OPTION_PARAM: 'option',
-    JWT_ISSUER: issuer.issuer,
-    JWT_AUDIENCE: issuer.audience,
-    CORS_ORIGINS: 'http://localhost:*',
-    INTROSPECTION: 'true',
-    READ_CACHE_S: '5',
-    EXPLORER: 'graphiql', // It works offline.
-    EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
-    ...process.env,
-  });
+  const config = readConfig(
+    {
+      HOST: host,
+      SHUTDOWN_DELAY_MS: '0',
+      UPSTREAM_BASE_URL: service.url,
+      UPSTREAM_CSV_OPTION_PARAM: 'option',
+      JWT_ISSUER: issuer.issuer,
+      JWT_AUDIENCE: issuer.audience,
+      CORS_ORIGINS: 'http://localhost:*',
+      INTROSPECTION: 'true',
+      READ_CACHE_S: '5',
+      EXPLORER: 'graphiql', // It works offline.
+      EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
+      ...process.env,
+    },
+    ledger.operations,
+  );
   const { log, show } = createReadableLog(config.logLevel);
   const gateway = await startGateway(config, log);
   const proxy = await startCuttingProxy({
