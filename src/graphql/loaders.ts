@@ -23,8 +23,8 @@ export function createLoaders(
   const searchTexts = new Map<object, Promise<SearchText>>();
 
   /**
-   * Reads a list once for a request, and counts it. Lists with the same key count once. Reserves memory for the items, plus
-   * `addedBytes` for each. Resolvers have no other way to read.
+   * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
+   * texts that the response lacks. Resolvers have no other way to read.
    */
   function list<List extends ListResponse<object>, Item extends object>(
     request: ReadRequest<List>,
@@ -38,7 +38,7 @@ export function createLoaders(
       limits.admitLookup(key); // Checks again, because by now all root fields have started and are counted.
       const response = await calls.read(request, scope);
       const items = toItems(response);
-      await limits.reserveList(items, response.bytes + items.length * addedBytes);
+      limits.noteTexts(items, response.bytes + items.length * addedBytes);
       // The service's own list is left out, so that its memory is free once no request shares the response.
       return { ...response, list: items };
     };
@@ -47,9 +47,8 @@ export function createLoaders(
   }
 
   /**
-   * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
-   * lists a key twice, the first item counts. Lists with the same id are read once. An item needs
-   * its `__typename`, which is the type of the entity.
+   * Reads the items of a list by their keys, for references to entities. Lists with the same id are read once. An item needs its
+   * `__typename`, which is the type of the entity.
    */
   function index<Item extends { readonly __typename: string }>(
     id: string,
@@ -58,13 +57,7 @@ export function createLoaders(
   ): Promise<Index> {
     const readIndex = async () => {
       const list = await read();
-      await limits.reserveCopy(list.length);
-      const byKey = new Map<string, Item>();
-      for (const item of list) {
-        const key = keyOf(item);
-        if (key !== null && !byKey.has(key)) byKey.set(key, item);
-      }
-      return byKey;
+      return derive(list, () => indexOf(list, keyOf));
     };
     return indexes.load({ id, read: readIndex });
   }
@@ -75,7 +68,7 @@ export function createLoaders(
     textsOf: (item: Item) => (string | null)[],
   ): Promise<SearchText> {
     const prepare = async () => {
-      await limits.reserveSearchText(list);
+      await scope.turn(scope.signal);
       list.searchText ??= prepareSearch(list, textsOf);
       return list.searchText;
     };
@@ -83,7 +76,27 @@ export function createLoaders(
     searchTexts.set(list, preparing);
     return preparing;
   }
-  return { list, index, searchText };
+
+  /** Makes something of a list that takes a reference for each item at most, such as a part of it. */
+  async function derive<Result>(list: readonly object[], make: () => Result): Promise<Result> {
+    await scope.reservation.reserve(list.length * 8, scope.signal);
+    await scope.turn(scope.signal); // Many may get their memory in the same iteration of the event loop.
+    return make();
+  }
+  return { list, index, searchText, derive };
+}
+
+/** The items by their keys, without those that have none. If two have the same key, the first counts. */
+function indexOf<Item extends object>(
+  list: readonly Item[],
+  keyOf: (item: Item) => string | null,
+): Index {
+  const byKey = new Map<string, Item>();
+  for (const item of list) {
+    const key = keyOf(item);
+    if (key !== null && !byKey.has(key)) byKey.set(key, item);
+  }
+  return byKey;
 }
 
 /** Something that is read once for a request. Lookups with the same id are equal. */

@@ -14,6 +14,8 @@ export type RequestContext = Context & {
   readonly document: GraphqlDocument | undefined;
   readonly scope: RequestScope | null;
   readonly state: RequestState;
+  /** The limits of its response. */
+  limits(): ResponseLimits;
 };
 
 export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {

@@ -3,7 +3,6 @@ import type { Settle } from '../idempotency/settle.ts';
 import type { Encoded, WriteOperation } from '../upstream/operations.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Loaders } from './loaders.ts';
-import type { ResponseLimits } from './response-limits.ts';
 
 /** The context of resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
 export type Context = {
@@ -14,8 +13,6 @@ export type Context = {
   ): Promise<Result | OutcomeUnknown>;
   /** The reads of this request. Equal ones are made once. */
   loaders(): Loaders;
-  /** The limits of its response. */
-  limits(): ResponseLimits;
   /** Closes an idempotency key of the caller. */
   settle(key: string, ageMs: number | null | undefined): ReturnType<Settle>;
   /** The name of the query parameter for a CSV option, if it is configured. */

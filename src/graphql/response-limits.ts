@@ -99,22 +99,9 @@ export class ResponseLimits {
     }
   }
 
-  /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
-  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined {
-    const note = () => void this.#lists.set(list, bytes);
-    // An item takes about 150 bytes besides its texts.
-    return this.#reserve(bytes + list.length * 150)?.then(note) ?? note();
-  }
-
-  /** Reserves memory for the texts of a list that are prepared for searches, and waits for CPU time to prepare them. */
-  reserveSearchText(list: readonly object[]): Promise<void> | undefined {
-    // In a string with one character beyond Latin-1, each takes two bytes.
-    return this.#reserveAndWait((this.#lists.get(list) ?? 0) * 2 + list.length * 4);
-  }
-
-  /** Reserves memory for a copy or an index of at most `items` items of a list, and waits for CPU time to make it. */
-  reserveCopy(items: number): Promise<void> | undefined {
-    return this.#reserveAndWait(items * 8);
+  /** Notes the length of the texts of a list in bytes, so that a long list is not measured for each of its fields. */
+  noteTexts(list: readonly object[], bytes: number): void {
+    this.#lists.set(list, bytes);
   }
 
   /**
@@ -208,11 +195,6 @@ export class ResponseLimits {
   /** Waits for CPU time, unless the client has disconnected. */
   #turn(): Promise<void> | undefined {
     return this.#scope.turn(this.#scope.signal);
-  }
-
-  /** Reserves memory, and then waits for CPU time: many may get their memory in the same iteration of the event loop. */
-  #reserveAndWait(bytes: number): Promise<void> | undefined {
-    return this.#reserve(bytes)?.then(() => this.#turn()) ?? this.#turn();
   }
 
   #reserve(bytes: number): Promise<void> | undefined {

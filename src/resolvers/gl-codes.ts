@@ -16,19 +16,14 @@ export const glCodesArgs = z.object({
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
   const loaders = context.loaders();
-  const limits = context.limits();
   const { list: all, ...status } = await readGlCodes(loaders, args);
-  const { skip } = args;
-  const end = Math.min(all.length, skip + (args.first ?? all.length));
+  const { skip, first } = args;
   const isFiltered = Boolean(args.only || args.search);
-  const isCut = skip > 0 || end < all.length;
-  // A filter may keep all codes. `skip` and `first` apply after it.
-  if (isFiltered || isCut)
-    await limits.reserveCopy(isFiltered ? all.length : Math.max(0, end - skip));
   const kept = isFiltered ? await filterCodes(all, args, loaders) : all;
-  const codes = isCut ? kept.slice(skip, end) : kept;
-  const totalCount = kept.length;
-  return statusMember(status, { __typename: 'GlCodeList', codes, totalCount });
+  const isCut = skip > 0 || (first != null && first < kept.length);
+  const page = () => kept.slice(skip, skip + (first ?? kept.length));
+  const codes = isCut ? await loaders.derive(kept, page) : kept;
+  return statusMember(status, { __typename: 'GlCodeList', codes, totalCount: kept.length });
 };
 
 /** The target and project of a list. */
@@ -72,13 +67,14 @@ function entitiesOf(
 export async function filterCodes<Code extends Texts>(
   codes: Searchable<Code>,
   { only, search }: Pick<QueryGlCodesArgs, 'only' | 'search'>,
-  loaders: Pick<Loaders, 'searchText'>,
+  loaders: Pick<Loaders, 'searchText' | 'derive'>,
 ): Promise<Code[]> {
-  const found = search
-    ? await searchItems(codes, await loaders.searchText(codes, textsOf), search)
-    : codes;
+  const text = search ? await loaders.searchText(codes, textsOf) : undefined;
   const set = only && new Set(only);
-  return found.filter(({ code }) => !set || (code !== null && set.has(code)));
+  return loaders.derive(codes, () => {
+    const found = text && search ? searchItems(codes, text, search) : codes;
+    return found.filter(({ code }) => !set || (code !== null && set.has(code)));
+  });
 }
 
 type Texts = Pick<GlCodeEntity, 'code' | 'name' | 'value'>;

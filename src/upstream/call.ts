@@ -11,6 +11,7 @@ import type { Operation, ReadRequest, UpstreamRequest, WriteRequest } from './op
 import type { ReadCache } from './read-cache.ts';
 import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
+import { memoryOf } from './responses.ts';
 import { notBegun } from './transport/send-once.ts';
 import {
   NotSent,
@@ -83,16 +84,22 @@ export class UpstreamCalls {
     this.admission = { gate, circuit };
   }
 
-  /** Calls a read, or shares the call of an equal one. Throws an UpstreamError if it fails. */
+  /**
+   * Calls a read, or shares the call of an equal one, and reserves memory for its list in the request, until the response to the
+   * client exists. Throws an UpstreamError if the call fails, and as `Reservation.reserve` does.
+   */
   async read<Result>(request: ReadRequest<Result>, scope: RequestScope): Promise<Result> {
     const { operation, search } = request;
     this.#options.policy.check(operation, scope);
-    return this.#options.readCache.read(
+    const result = await this.#options.readCache.read(
       `${operation.name}${search} ${scope.identity}`,
       scope,
       (controller) => this.inFlight.track(this.#runRead(request, scope, controller)),
       (source) => this.#options.observer.read(operation, source),
     );
+    const reserving = scope.reservation.reserve(memoryOf(result), scope.signal);
+    if (reserving) await reserving;
+    return result;
   }
 
   /** Calls a write. Throws an UpstreamError only if the write had no effect. */

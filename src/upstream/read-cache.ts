@@ -1,13 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Memory } from '../admission/memory.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { isList, type ListResponse } from './responses.ts';
+import { isList, memoryOf } from './responses.ts';
 
 /** How many calls are shared at most, in flight and kept. */
 const MAX_ENTRIES = 1000;
-/** How many bytes a kept list takes for each item, besides its texts: its record and its entity. */
-const ITEM_BYTES = 160;
-
 /** What became of a read: it got a kept list, joined an equal call in flight, or started a call. */
 export type ReadSource = 'kept' | 'joined' | 'sent';
 
@@ -138,7 +135,7 @@ export class ReadCache {
   #keep(key: string, entry: Entry, result: unknown, startedAt: number): boolean {
     const ttl = this.#keptMs - (performance.now() - startedAt);
     if (ttl <= 0 || !isList(result) || this.#entries.peek(key) !== entry) return false;
-    const bytes = bytesOf(result);
+    const bytes = memoryOf(result);
     const most = Math.min(this.#memory.free, this.#memory.limit / 2);
     if (bytes > most) return false;
     this.shrinkTo(most - bytes);
@@ -151,12 +148,4 @@ export class ReadCache {
   #drop(key: string, entry: Entry): void {
     if (this.#entries.peek(key) === entry) this.#entries.delete(key);
   }
-}
-
-/**
- * The memory of a kept list: its texts, the same texts prepared for searches, and its items. V8 stores a text that has other
- * characters than those of Latin-1 with two bytes for each.
- */
-function bytesOf(list: ListResponse<object>): number {
-  return list.bytes * 4 + list.list.length * ITEM_BYTES;
 }

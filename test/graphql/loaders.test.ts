@@ -14,7 +14,7 @@ function loadersOf(scope: RequestScope) {
   return createLoaders(noCalls, scope, new ResponseLimits(scope, 1_000_000));
 }
 
-test('the text of a list for searches is prepared once, and each request that uses it reserves memory once', async () => {
+test('the text of a list for searches is prepared once, also for other requests', async () => {
   const list = Array.from({ length: 20_000 }, (_, n) => ({ id: `id ${n}` }));
   const textsOf = jest.fn(({ id }: { id: string }) => [id]);
   const texts = new Set<object>();
@@ -23,7 +23,13 @@ test('the text of a list for searches is prepared once, and each request that us
     for (const text of await Promise.all([searchText(list, textsOf), searchText(list, textsOf)])) {
       texts.add(text);
     }
-    expect(scope.reservation.peakBytes).toBe(80_000);
   }
   expect([texts.size, textsOf.mock.calls.length]).toEqual([1, list.length]);
+});
+
+test('what is made of a list takes memory for a reference to each item', async () => {
+  const scope = scopeOf();
+  const list = Array.from({ length: 20_000 }, () => ({}));
+  expect(await loadersOf(scope).derive(list, () => list.slice(1))).toHaveLength(19_999);
+  expect(scope.reservation.peakBytes).toBe(160_000);
 });

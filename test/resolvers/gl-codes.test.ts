@@ -94,9 +94,10 @@ const item = (code: string | null, name: string | null = null, value: string | n
   return { code, name, value };
 };
 
-/** Loaders that only prepare texts for searches. */
-const loaders: Pick<Loaders, 'searchText'> = {
+/** Loaders without limits. */
+const loaders: Pick<Loaders, 'searchText' | 'derive'> = {
   searchText: async (list, textsOf) => prepareSearch(list, textsOf),
+  derive: async (_, make) => make(),
 };
 
 const filter = (codes: ReturnType<typeof item>[], args: Parameters<typeof filterCodes>[1]) =>
@@ -155,10 +156,10 @@ test('what differs by letter case only is found', async () => {
   const all = cased.join('');
   const codes = cased.map((char) => item(char));
   const text = prepareSearch(codes, ({ code }) => [code]);
-  const loaders: Pick<Loaders, 'searchText'> = { searchText: async () => text };
+  const prepared = { ...loaders, searchText: async () => text };
   const missing = [];
   for (const search of cased) {
-    const found = await filterCodes(codes, { search }, loaders);
+    const found = await filterCodes(codes, { search }, prepared);
     const chars = new Set(found.map(({ code }) => code));
     const equal = all.match(new RegExp(search, 'giu')) ?? [];
     missing.push(...equal.filter((char) => !chars.has(char)));

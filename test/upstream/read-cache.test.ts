@@ -137,6 +137,15 @@ test('a read whose client has already disconnected is cancelled at once', async 
   expect(calls.admission.gate.held).toBe(0);
 });
 
+test('each request that shares a list reserves memory for it: its text, the text prepared for searches, and its items', async () => {
+  const text = `{"list":[${Array(1000).fill('{}').join()}]}`;
+  const { calls } = startCalls(await startService(json(text)));
+  const scopes = [scopeOf(), scopeOf()];
+  await Promise.all(scopes.map((scope) => calls.read(glCodesOf(), scope)));
+  const bytes = text.length * 4 + 1000 * 160;
+  expect(scopes.map(({ reservation }) => reservation.peakBytes)).toEqual([bytes, bytes]);
+});
+
 test('a failure is shared by the reads of one call, and not by later reads', async () => {
   const { service, read } = await start();
   const failing = [read('ada'), read('ada')];
