@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Counted } from './call-counter.ts';
 import { reply, send, stop } from './children.ts';
-import { type Credentials, type Peer, startPeer, startService, stopPeer } from './peers.ts';
+import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
 import { markdown, median } from './table.ts';
 import { codesOf, requestOf, workloadNamed } from './workloads.ts';
 
@@ -39,8 +39,7 @@ export async function countCalls(
   for (const peer of peers) {
     const counter = fileURLToPath(new URL('call-counter.ts', import.meta.url));
     const options = { nodeArgs: ['--import', counter], ipc: true };
-    const running = await startPeer(peer, service, credentials, options);
-    const { child, origin } = running;
+    const { child, origin } = await startPeer(peer, service, credentials, options);
     const agent = new http.Agent({ keepAlive: true });
     const message = async <Answer>(): Promise<Answer> => {
       child.process.send('next');
@@ -66,7 +65,7 @@ export async function countCalls(
       results[index]?.peers.push({ peer, functions, promises });
     }
     agent.destroy();
-    await stopPeer(running);
+    await stop(child);
   }
   await stop(service.child);
   return results;

@@ -38,18 +38,9 @@ export function start(
     ipc?: boolean;
   } = {},
 ): Child {
-  const { node = process.execPath, args = [], nodeArgs = [], ...rest } = options;
-  return startCommand(core, node, [...nodeArgs, script.pathname, ...args], rest);
-}
-
-/** Starts a command on one core. It gets only the given environment variables. */
-export function startCommand(
-  core: number,
-  command: string,
-  args: string[],
-  { environment = {}, ipc = false }: { environment?: Record<string, string>; ipc?: boolean } = {},
-): Child {
-  const child = spawn('taskset', ['-c', String(core), command, ...args], {
+  const { node = process.execPath, args = [], nodeArgs = [], environment, ipc = false } = options;
+  const command = [node, ...nodeArgs, script.pathname, ...args];
+  const child = spawn('taskset', ['-c', String(core), ...command], {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
   });

@@ -10,7 +10,6 @@ import {
   startLoad,
   startPeer,
   startService,
-  stopPeer,
 } from './peers.ts';
 import { requestOf, type Workload } from './workloads.ts';
 
@@ -87,7 +86,7 @@ async function compareOnce(
     }
     for (const step of steps) await runStep(step, running, sender, pace);
   } finally {
-    await Promise.all([...running.map(stopPeer), ...[service.child, load].map(stop)]);
+    await Promise.all([...running.map(({ child }) => child), service.child, load].map(stop));
     await closeAll();
   }
 }

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startIssuer } from '../dev/issuer.ts';
 import { freePort } from '../testkit/port.ts';
-import { type Child, cores, reply, start, stop, waitFor } from './children.ts';
+import { isPostgresInstalled, startPostgres } from '../testkit/postgres.ts';
+import { isRedisInstalled, startRedis } from '../testkit/redis.ts';
+import { type Child, cores, reply, start, waitFor } from './children.ts';
 import type { ServiceCounts, ServiceSetup } from './service.ts';
-import { prepareStore, type Store, type StoreName } from './stores.ts';
 import { cheapRequest } from './workloads.ts';
 
 export type Peer = {
@@ -19,8 +20,8 @@ export type Peer = {
   node?: string;
   /** Variables in addition to the usual ones. */
   variables?: Record<string, string>;
-  /** Where a gateway keeps its idempotency keys; in memory by default. */
-  store?: StoreName;
+  /** Starts a store of idempotency keys, and returns the value of IDEMPOTENCY_STORE. In memory by default. */
+  startStore?: (folder: string) => Promise<string>;
 };
 
 /** Our gateway. */
@@ -51,7 +52,29 @@ export const peers: readonly Peer[] = [
   },
 ];
 
-export type Running = { peer: Peer; child: Child; origin: string; store: Store | undefined };
+/** The gateway with each store of idempotency keys. `closeAll` stops the servers. */
+export const stores: readonly Peer[] = [
+  { ...ours, name: 'memory', title: 'memory' },
+  {
+    ...ours,
+    ...{ name: 'file', title: 'file' },
+    startStore: async (folder) => `file:${join(folder, crypto.randomUUID())}`,
+  },
+  ...(isRedisInstalled
+    ? [{ ...ours, name: 'redis', title: 'Redis', startStore: async () => (await startRedis()).url }]
+    : []),
+  ...(isPostgresInstalled
+    ? [
+        {
+          ...ours,
+          ...{ name: 'postgres', title: 'PostgreSQL' },
+          startStore: async () => (await startPostgres()).url,
+        },
+      ]
+    : []),
+];
+
+export type Running = { peer: Peer; child: Child; origin: string };
 
 export type Credentials = {
   token: string;
@@ -108,7 +131,7 @@ export function countsOf({ child }: Service): Promise<ServiceCounts> {
 }
 
 /**
- * Starts a peer that uses the service, and the server of its store. Gateways run as in production, with their log in
+ * Starts a peer that uses the service, and its store. Gateways run as in production, with their log in
  * /dev/null. A peer is idle while others are measured. V8 would then collect garbage, and could throw optimized code away
  * with it.
  */
@@ -119,7 +142,7 @@ export async function startPeer(
   { nodeArgs = [], ipc = false }: { nodeArgs?: string[]; ipc?: boolean } = {},
 ): Promise<Running> {
   const port = await freePort();
-  const store = peer.store && (await prepareStore(peer.store, folder));
+  const store = await peer.startStore?.(folder);
   const child = start(cores.gateway, peer.entry, {
     ...(peer.node !== undefined && { node: peer.node }),
     nodeArgs: ['--no-memory-reducer', ...nodeArgs],
@@ -131,16 +154,11 @@ export async function startPeer(
       ...(service.caFile !== undefined && { NODE_EXTRA_CA_CERTS: service.caFile }),
       ...environment,
       ...(peer.isOurs && { IDEMPOTENCY_MAX_KEYS: '100000000' }),
-      ...(store && { IDEMPOTENCY_STORE: store.setting }),
+      ...(store !== undefined && { IDEMPOTENCY_STORE: store }),
       ...peer.variables,
     },
   });
   const origin = `http://127.0.0.1:${port}`;
   await waitFor(child, origin, cheapRequest(token));
-  return { peer, child, origin, store };
-}
-
-export async function stopPeer({ child, store }: Running): Promise<void> {
-  await stop(child);
-  await store?.stop?.();
+  return { peer, child, origin };
 }

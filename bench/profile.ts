@@ -3,14 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stop } from './children.ts';
 import { measure, warmUp } from './measure.ts';
-import {
-  type Credentials,
-  type Peer,
-  startLoad,
-  startPeer,
-  startService,
-  stopPeer,
-} from './peers.ts';
+import { type Credentials, type Peer, startLoad, startPeer, startService } from './peers.ts';
 import type { Workload } from './workloads.ts';
 
 type Profile = {
@@ -37,19 +30,18 @@ export async function profile(
     const from = process.hrtime.bigint();
     const { cpuUs } = await measure(workload, running, sender, requests);
     const to = process.hrtime.bigint();
-    await stopPeer(running);
+    await stop(running.child);
     const [file = ''] = readdirSync(folder);
     const times = readProfile(join(folder, file), Number(from / 1000n), Number(to / 1000n));
     const line = ({ name, share }: ProfileEntry) =>
       `${(share * 100).toFixed(1).padStart(6)} %  ${(share * cpuUs).toFixed(1).padStart(8)} µs  ${name}`;
     return [
       `${workload.title}: ${cpuUs.toFixed(0)} µs of CPU per request, including the profiler`,
-      `\nBy area\n${times.areas.map(line).join('\n')}`,
       `\nBy package\n${times.packages.slice(0, 25).map(line).join('\n')}`,
       `\nBy function\n${times.functions.slice(0, 30).map(line).join('\n')}`,
     ].join('\n');
   } finally {
-    await Promise.all([stopPeer(running), ...[sender.load, service.child].map(stop)]);
+    await Promise.all([running.child, sender.load, service.child].map(stop));
     rmSync(folder, { recursive: true });
   }
 }
@@ -58,14 +50,14 @@ export async function profile(
 type ProfileEntry = { name: string; share: number };
 
 /**
- * The busy time in a part of a CPU profile, by area, by package and by function, as self time. `fromUs` and `toUs`
+ * The busy time in a part of a CPU profile, by package and by function, as self time. `fromUs` and `toUs`
  * are microseconds of the monotonic clock.
  */
 function readProfile(
   file: string,
   fromUs: number,
   toUs: number,
-): { areas: ProfileEntry[]; packages: ProfileEntry[]; functions: ProfileEntry[] } {
+): { packages: ProfileEntry[]; functions: ProfileEntry[] } {
   const { nodes, samples, timeDeltas, startTime } = JSON.parse(
     readFileSync(file, 'utf8'),
   ) as Profile;
@@ -78,7 +70,6 @@ function readProfile(
     if (id === undefined || now < fromUs || now > toUs) continue;
     selfUs.set(id, (selfUs.get(id) ?? 0) + delta);
   }
-  const areas = new Map<string, number>();
   const packages = new Map<string, number>();
   const functions = new Map<string, number>();
   let totalUs = 0;
@@ -89,12 +80,11 @@ function readProfile(
     const owner = ownerOf(callFrame);
     const place = callFrame.url.split('/').slice(-2).join('/');
     const name = `${callFrame.functionName || '(anonymous)'}  ${owner}  ${place}:${callFrame.lineNumber + 1}`;
-    add(areas, areaOf(callFrame), us);
     add(packages, owner, us);
     add(functions, name, us);
   }
   const shares = (times: Map<string, number>) => toShares(times, totalUs);
-  return { areas: shares(areas), packages: shares(packages), functions: shares(functions) };
+  return { packages: shares(packages), functions: shares(functions) };
 }
 
 function add(times: Map<string, number>, name: string, us: number): void {
@@ -105,13 +95,6 @@ function toShares(times: Map<string, number>, totalUs: number): ProfileEntry[] {
   return [...times]
     .map(([name, us]) => ({ name, share: us / totalUs }))
     .sort((a, b) => b.share - a.share);
-}
-
-/** The area that a function belongs to. */
-function areaOf({ url }: { url: string }): string {
-  if (url.includes('/node_modules/')) return 'packages';
-  if (url.includes('/src/')) return 'the gateway itself';
-  return url.startsWith('node:') ? 'modules of Node' : 'engine, generated code, garbage collector';
 }
 
 /** The origin of a function: a package, a folder of the gateway, a module of Node, or the engine. */

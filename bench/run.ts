@@ -3,6 +3,7 @@ import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { closeAll } from '../testkit/cleanup.ts';
 import { countCalls, listOfCalls, tablesOfCalls } from './calls.ts';
 import { keepOffGateway } from './children.ts';
 import { compare, type Group, type Pace } from './compare.ts';
@@ -36,12 +37,13 @@ const { values: options } = parseArgs({
 const resolvePath = (path: string) => resolve(process.env.INIT_CWD ?? '', path);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
+const end = (code: number) => closeAll().finally(() => process.exit(code));
 process.on('uncaughtException', ({ message }) => {
   process.stderr.write(`${message}\n`);
-  process.exit(1);
+  end(1);
 });
-process.on('SIGINT', () => process.exit(130));
-process.on('SIGTERM', () => process.exit(143));
+process.on('SIGINT', () => end(130));
+process.on('SIGTERM', () => end(143));
 setTimeout(() => {
   throw new Error('The benchmark did not finish within three hours');
 }, 3 * 3_600_000).unref();

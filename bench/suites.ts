@@ -1,6 +1,5 @@
 import type { Group, Pace, Result, ServiceKind } from './compare.ts';
-import { ours, type Peer, peers } from './peers.ts';
-import { isRedisInstalled, storeNames } from './stores.ts';
+import { type Peer, peers, stores } from './peers.ts';
 import { markdown, medianOf, ratioOf, roundsOf, tableOf, tableOfPairs } from './table.ts';
 import { type Workload, workloadNamed, workloads } from './workloads.ts';
 
@@ -78,9 +77,7 @@ const suites: readonly Suite[] = [
   },
   {
     name: 'keys',
-    peers: storeNames
-      .filter((store) => store !== 'redis' || isRedisInstalled())
-      .map((store) => ({ ...ours, name: store, title: store, store })),
+    peers: stores,
     groups: [{ service: plain, steps: [[write, workloadNamed('workflow-action-keyed')]] }],
     pace: { ...pace, rounds: 15, round: 0.5 },
     quickPace: { ...quickPace, rounds: 6, round: 0.5 },

@@ -1,85 +1,11 @@
-/** What the GraphQL peers share: the part of the schema that is measured, and the service's records. */
+import { readFileSync } from 'node:fs';
 
-export const typeDefs = /* GraphQL */ `
-  type Query {
-    glCodes(target: IntegrationTarget!, project: String!, includeHide: Boolean! = false): GlCodesResult
-  }
-  type Mutation {
-    workflowAction(action: WorkflowAction!): WorkflowActionResult
-  }
-  union GlCodesResult =
-    | GlCodeList
-    | LedgerFailed
-    | LedgerNotPermitted
-    | LedgerNoMoreInvoices
-    | LedgerUnrecognizedStatus
-  union WorkflowActionResult =
-    | WorkflowActionCompleted
-    | LedgerFailed
-    | LedgerNotPermitted
-    | LedgerNoMoreInvoices
-    | LedgerUnrecognizedStatus
-  interface LedgerStatus {
-    invoiceId: ID
-    message: String
-  }
-  interface LedgerProblem {
-    message: String
-  }
-  type GlCodeList implements LedgerStatus {
-    codes: [GlCode!]!
-    invoiceId: ID
-    message: String
-  }
-  type GlCode {
-    target: IntegrationTarget!
-    project: String!
-    code: String
-    name: String
-    value: String
-    hide: Int
-  }
-  type WorkflowActionCompleted implements LedgerStatus {
-    action: WorkflowAction!
-    invoiceId: ID
-    message: String
-  }
-  type LedgerFailed implements LedgerStatus & LedgerProblem {
-    invoiceId: ID
-    message: String
-  }
-  type LedgerNotPermitted implements LedgerStatus & LedgerProblem {
-    invoiceId: ID
-    message: String
-  }
-  type LedgerNoMoreInvoices implements LedgerStatus & LedgerProblem {
-    invoiceId: ID
-    message: String
-  }
-  type LedgerUnrecognizedStatus implements LedgerStatus & LedgerProblem {
-    status: Int
-    invoiceId: ID
-    message: String
-  }
-  enum WorkflowAction {
-    RESTART_AND_MOVE_TO_NEXT
-    RESTORE_GLOBAL_SOLUTION
-    RESTORE_SOLUTION
-    RESTART
-    UPDATE_SOLUTION_GUIDE
-    UPGRADE_TO_HQ
-  }
-  enum IntegrationTarget {
-    FILE_TRANSFER
-    EMAIL
-    GATEWAY
-    CUSTOM_WORKFLOW
-    ELECTRONIC_INVOICE
-    SAVE_AND_SEARCH
-    STORAGE_DEVICE
-    UNKNOWN
-  }
-`;
+/** What the GraphQL peers share: the schema of the gateway, of which they resolve what is measured, and the service's records. */
+
+export const typeDefs = readFileSync(
+  new URL('../../schema.client.graphql', import.meta.url),
+  'utf8',
+);
 
 const targets = {
   FILE_TRANSFER: 4,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -6,36 +5,14 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import DataLoader from 'dataloader';
-import fastify, { LogController } from 'fastify';
 import got, { type HandlerFunction, Options } from 'got';
-import { type DocumentNode, GraphQLError, type GraphQLResolveInfo, parse, validate } from 'graphql';
+import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
-import {
-  authenticate,
-  call,
-  log,
-  logRequest,
-  metricsText,
-  observed,
-  type Scope,
-  type Transport,
-} from './duties.ts';
-import {
-  type ActionArgs,
-  actionPath,
-  codesPath,
-  type GlCodeInfoSS,
-  type GlCodesArgs,
-  type ServiceStatus,
-  toAction,
-  toGlCodes,
-  typeDefs,
-  typeOfAction,
-  typeOfGlCodes,
-} from './schema.ts';
+import { app, createFields, type Context as Fields, resolvers, startRequest } from './dressed.ts';
+import type { Transport } from './duties.ts';
+import { type GlCodeInfoSS, type ServiceStatus, typeDefs } from './schema.ts';
 
 /**
  * The stack of ledger-gateway, without what makes it one: Fastify, Apollo Server's HTTP pipeline with cached and compiled
@@ -45,11 +22,7 @@ import {
 const { UPSTREAM_BASE_URL = '' } = process.env;
 const baseUrl = new URL(UPSTREAM_BASE_URL);
 
-type Context = {
-  scope: Scope;
-  operation: Plan;
-  codes: DataLoader<GlCodesArgs, ReturnType<typeof toGlCodes>, string>;
-};
+type Context = Fields & { operation: Plan };
 
 /** One exchange with the service, by got, whose handler sends it with undici. */
 const pool = new Pool(baseUrl.origin);
@@ -97,35 +70,13 @@ const sendByGot: Transport = async ({ path, headers, signal }) => {
   return sending.reply;
 };
 
-const typeOf = ({ __typename }: { __typename: string }) => __typename;
+const byName = { __resolveType: ({ __typename }: { __typename: string }) => __typename };
 const schema = makeExecutableSchema<Context>({
   typeDefs,
   resolvers: {
-    Query: {
-      glCodes: (
-        _: unknown,
-        args: GlCodesArgs,
-        { codes, scope }: Context,
-        { path }: GraphQLResolveInfo,
-      ) => observed('Query.glCodes', path.key, scope, typeOfGlCodes, () => codes.load(args)),
-    },
-    Mutation: {
-      workflowAction: (
-        _: unknown,
-        args: ActionArgs,
-        { scope }: Context,
-        { path }: GraphQLResolveInfo,
-      ) =>
-        observed('Mutation.workflowAction', path.key, scope, typeOfAction, async () => {
-          const operation = actionPath(args);
-          const status = await call(operation, operation, true, scope, sendByGot);
-          return toAction(status as ServiceStatus, args);
-        }),
-    },
-    GlCodesResult: { __resolveType: typeOf },
-    WorkflowActionResult: { __resolveType: typeOf },
-    LedgerStatus: { __resolveType: typeOf },
-    LedgerProblem: { __resolveType: typeOf },
+    ...resolvers,
+    ...{ GlCodesResult: byName, WorkflowActionResult: byName },
+    ...{ LedgerStatus: byName, LedgerProblem: byName },
   },
 });
 
@@ -182,39 +133,15 @@ const apollo = new ApolloServer<Context>({
 await apollo.start();
 
 const preflighted = new HeaderMap([['apollo-require-preflight', 'true']]);
-const app = fastify({
-  loggerInstance: log,
-  logController: new LogController({ disableRequestLogging: true }),
-  genReqId: () => randomUUID(),
-});
-app.get('/metrics', () => metricsText());
+// Responses are not checked.
+const readers = {
+  list: (body: unknown) => body as GlCodeInfoSS,
+  status: (body: unknown) => body as ServiceStatus,
+};
 app.post('/graphql', async (request, reply) => {
-  const start = performance.now();
-  const { token, caller } = await authenticate(request.headers.authorization);
-  const disconnect = new AbortController();
-  const scope: Scope = {
-    requestId: request.id,
-    token,
-    caller,
-    signal: disconnect.signal,
-    fields: new Map(),
-  };
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) disconnect.abort();
-    logRequest(scope, start, request.method, reply.statusCode);
-  });
+  const scope = await startRequest(request, reply);
   const { query = '' } = request.body as { query?: string };
-  const codes = new DataLoader(
-    (all: readonly GlCodesArgs[]) =>
-      Promise.all(
-        all.map(async (args) => {
-          const list = await call('getGLCodes5', codesPath(args), false, scope, sendByGot);
-          return toGlCodes(list as GlCodeInfoSS, args);
-        }),
-      ),
-    { cacheKeyFn: codesPath },
-  );
-  const context = { scope, operation: planOf(query), codes };
+  const context = { fields: createFields(scope, sendByGot, readers), operation: planOf(query) };
   const { status = 200, body } = await apollo.executeHTTPGraphQLRequest({
     httpGraphQLRequest: { method: 'POST', headers: preflighted, search: '', body: request.body },
     context: async () => context,
