@@ -1,7 +1,7 @@
 import { GatewayError } from './gateway-error.ts';
 
 /** A fault of a client's input. The path begins with the name of the argument. */
-type InputFault = { path: Path; message: string };
+export type InputFault = { path: Path; message: string };
 
 export type Path = PropertyKey[];
 

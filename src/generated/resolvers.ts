@@ -57,7 +57,7 @@ export type ApproverInput = {
 /** The approvers were saved (status 0, OK). */
 export type ApproversSaved = LedgerStatus & {
   __typename?: 'ApproversSaved';
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -97,7 +97,7 @@ export type GlCodeList = LedgerStatus & {
   __typename?: 'GlCodeList';
   /** The codes, in the order of the service. The list is also empty if the service returns no list. */
   codes: Array<GlCode>;
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -201,7 +201,7 @@ export type IntegrationTarget = typeof IntegrationTarget[keyof typeof Integratio
 /** The service could not complete the operation (status 1, FAILED). */
 export type LedgerFailed = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerFailed';
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -210,7 +210,7 @@ export type LedgerFailed = LedgerProblem & LedgerStatus & {
 /** The service reported that there are no more invoices (status 2, NO_MORE_INVOICES). */
 export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNoMoreInvoices';
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -219,7 +219,7 @@ export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
 /** The service does not permit the operation (status 3, NOT_PERMITTED). */
 export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNotPermitted';
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -258,7 +258,7 @@ export const LedgerOutcomeUnknownCode = {
   ORPHANED: 'ORPHANED',
   /** The service responded with the HTTP status 408 or 5xx, or with a 4xx that is not registered for HTTP. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
-  /** The service responded with a redirect, or with something that is incomplete, unreadable or too large. Or a cache responded in its place. */
+  /** The service responded with a redirect, or with something that is incomplete, unreadable, contradictory or too large. Or a cache responded in its place. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
   /** The service did not respond in time. */
   UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
@@ -275,7 +275,7 @@ export type LedgerProblem = {
 
 /** The fields of every outcome that the gateway reads from a status record of the service. */
 export type LedgerStatus = {
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -284,11 +284,11 @@ export type LedgerStatus = {
 /** The service returned a status that it does not document. It is not known whether the operation succeeded. */
 export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerUnrecognizedStatus';
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
-  /** The status that the service returned. It is null if the status is missing, is no integer, or has more than 32 bits. */
+  /** The status that the service returned. It is null if the status is missing, is neither an integer nor the text of one, or has more than 32 bits. */
   status: Maybe<Scalars['Int']['output']>;
 };
 
@@ -530,7 +530,7 @@ export type WorkflowActionCompleted = LedgerStatus & {
   __typename?: 'WorkflowActionCompleted';
   /** The completed action. */
   action: WorkflowAction;
-  /** The service's `invoice_id`, an integer of any size. */
+  /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
@@ -568,7 +568,7 @@ export type WorkflowCsvUploaded = {
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. It is null if there is no status record. */
   message: Maybe<Scalars['String']['output']>;
-  /** What the service could not resolve, as text. It is null if the service responded with a status record alone. */
+  /** What the service could not resolve, as text, or as JSON if it is no text. It is null if the service responded with a status record alone. */
   unresolved: Maybe<Scalars['String']['output']>;
 };
 

@@ -33,7 +33,8 @@ export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const state = currentState.getStore();
-    const { message, code, retryable, retryAfterS, faults } = describe(formatted, error);
+    const description = describe(formatted, error);
+    const { message, code } = description;
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
       if (error instanceof Error) logged.add(error);
       log.error({ requestId: state?.requestId, error: loggable(error) }, 'internal error');
@@ -47,15 +48,22 @@ export function createErrorFormatter(log: Logger) {
       message: shown,
       ...(formatted.locations && { locations: formatted.locations }),
       ...(formatted.path && { path: formatted.path }),
-      extensions: {
-        code,
-        requestId: shownRequestId(code, state),
-        retryable,
-        ...(retryAfterS !== undefined && { retryAfterS }),
-        // An error without a list of faults is itself the only fault.
-        ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),
-      },
+      extensions: extensionsOf(description, shown, shownRequestId(code, state)),
     };
+  };
+}
+
+function extensionsOf(
+  { code, retryable, retryAfterS, faults }: Description,
+  message: string,
+  requestId: string | undefined,
+) {
+  // An error without a list of faults is itself the only fault.
+  const shown = code === 'BAD_USER_INPUT' ? (faults ?? [{ path: [], message }]) : faults;
+  return {
+    ...{ code, requestId, retryable },
+    ...(retryAfterS !== undefined && { retryAfterS }),
+    ...(shown !== undefined && { faults: shown }),
   };
 }
 

@@ -135,6 +135,19 @@ export function longNumber(value: unknown): string | undefined {
   return isNumber ? String(Reflect.get(value, NUMBER)) : undefined;
 }
 
+/** The text of a number that was parsed: its digits if `parseJson` kept it. Undefined for all other values. */
+export function numberText(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : longNumber(value);
+}
+
+/** The JSON of a value that `parseJson` returned, with its long numbers as they were written. */
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    const digits = longNumber(part);
+    return digits === undefined ? part : JSON.rawJSON(digits);
+  });
+}
+
 const inspected = new RegExp(`\\{ ${NUMBER}: "(.*?)" \\}`, 'g');
 
 /** Prints a value that `parseJson` returned, with its long numbers as they were written. */

@@ -2,21 +2,18 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { createIterationLimit } from '../admission/gate.ts';
-import type { Memory, Reservation } from '../admission/memory.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import type { Memory } from '../admission/memory.ts';
 import { memo } from '../lib/memo.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import type { Operation, UpstreamRequest } from './operations.ts';
+import { limitsOf, readResponse } from './read-response.ts';
 import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
-import { responseBody } from './transport/response-body.ts';
 import { Exchange } from './transport/send-once.ts';
-import { statusError } from './transport/transport-error.ts';
-import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
-import { ContractFault } from './wire-types.ts';
+import { invalidResponse, toUpstreamError } from './upstream-error.ts';
 
 export type AttemptDependencies = {
   baseUrl: URL;
@@ -27,11 +24,6 @@ export type AttemptDependencies = {
   log: Logger;
   observer: CallObserver;
 };
-
-/** How many bytes of a response to a write are received even if there is no memory. Up to 256 writes may be in flight. */
-const MAX_UNRESERVED = 131_072;
-/** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
-const DECODED = 5;
 
 export type AttemptOptions = {
   /** Ends the attempt. */
@@ -63,15 +55,10 @@ export function createAttempt(dependencies: AttemptDependencies) {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
       const reservation = memory.open(scope.caller.admissionKey);
-      const { maxResponseBytes: maxBytes } = dependencies;
-      const tryReserve = createReserve(reservation, isWrite);
-      const limits = { signal, maxBytes, cutsTexts: isWrite, tryReserve };
-      const reserve = (bytes: number) =>
-        isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal));
+      const limits = limitsOf(isWrite, reservation, dependencies.maxResponseBytes, signal);
       const exchange = new Exchange({
         ...limits,
         mayStart,
-        reserve,
         read: () => reading.enterIteration(scope.caller.admissionKey, signal),
       });
       let status: number | undefined;
@@ -88,11 +75,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
         checkOrigin(operation, response.headers);
-        if (status > 299) throw statusError(status, response.headers);
-        const bytes = await responseBody(response, limits);
-        await reserve(bytes.length);
-        const decode = () => decodeBody(operation, bytes);
-        const result = await decodeInTurn(isWrite, decode, reservation, scope, signal);
+        const result = await readResponse(operation, response, limits, scope, reservation);
         finish('answered');
         return result;
       } catch (cause) {
@@ -106,18 +89,6 @@ export function createAttempt(dependencies: AttemptDependencies) {
         reservation.close();
       }
     });
-  };
-}
-
-/**
- * Creates a function that reserves memory for so many more bytes of a response, and returns whether they may be received. A
- * response of ordinary length to a write is received even without memory, because its outcome must reach the client.
- */
-function createReserve(reservation: Reservation, isWrite: boolean): (bytes: number) => boolean {
-  let received = 0;
-  return (bytes) => {
-    received += bytes;
-    return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
   };
 }
 
@@ -158,45 +129,4 @@ function describeSpan(
     'url.template': template,
   };
   return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
-}
-
-/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there now. */
-function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefined {
-  return waiting?.catch((error: unknown) => {
-    const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
-    throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
-  });
-}
-
-/**
- * Waits for CPU time of the caller, and decodes the body of a response. The response to a write is always decoded, even after
- * the deadline and without memory, because it carries the outcome. A list may take 50 times the memory of its text, which is
- * reserved once the list exists, so earlier lists must be reserved first. Rejects with an UpstreamError.
- */
-async function decodeInTurn<Result>(
-  isWrite: boolean,
-  decode: () => Result,
-  reservation: Reservation,
-  scope: RequestScope,
-  signal: AbortSignal,
-): Promise<Result> {
-  const turn = scope.turn(isWrite ? undefined : signal);
-  if (turn) await turn;
-  const inShare = isWrite ? undefined : withMemory(reservation.waitForShare(signal));
-  if (!inShare) return decode();
-  await inShare;
-  return decodeInTurn(isWrite, decode, reservation, scope, signal);
-}
-
-/** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
-function decodeBody<Result>(
-  operation: { decode(body: Uint8Array): Result },
-  body: Uint8Array,
-): Result {
-  try {
-    return operation.decode(body);
-  } catch (error) {
-    if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
-    throw invalidResponse(`${error.message}, ${body.length} bytes`);
-  }
 }

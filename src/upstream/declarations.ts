@@ -1,15 +1,11 @@
 import Type, { type Static } from 'typebox';
 import type { WorkflowAction } from '../generated/resolvers.ts';
+import { writeJson } from '../lib/json.ts';
 import { statusMember } from '../resolvers/status-member.ts';
 import { defineOperation } from './operations.ts';
-import {
-  listResponse,
-  readStatus,
-  recordedStatus,
-  type ServiceResponse,
-  serviceStatus,
-  statusResponse,
-} from './responses.ts';
+import { parseBody } from './parse-body.ts';
+import { listResponse, type ServiceResponse, statusResponse } from './responses.ts';
+import { readStatus, recordedStatus, serviceStatus } from './status-record.ts';
 import {
   double,
   fileContent,
@@ -19,6 +15,7 @@ import {
   identifier,
   int32,
   integerIn,
+  lenient,
   list,
   optional,
   readerOf,
@@ -59,6 +56,9 @@ const approver = record({
   workflow_name: optional(text),
 });
 export type Approver = Static<typeof approver>;
+/** The field of an approver in the schema, or an index. */
+const argumentName = (step: PropertyKey) =>
+  typeof step === 'string' ? step.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()) : step;
 
 /** The body of updateWorkflowCSV (section 2.5). */
 const csvUpload = record({
@@ -67,6 +67,12 @@ const csvUpload = record({
   service_status: optional(record({ invoice_id: optional(identifier), message: optional(text) })),
 });
 export type WorkflowCsvUpload = Static<typeof csvUpload>;
+/** The fields of the argument `input`, by the fields of the body. The content stands for one of two. */
+const csvArguments = new Map<PropertyKey, string>([
+  ['PictureName', 'fileName'],
+  ['invoice_id', 'invoiceId'],
+  ['message', 'message'],
+]);
 
 /** The values of the unnamed query parameter of updateWorkflowCSV (section 4.3). */
 const workflowCsvOption = integerIn(
@@ -83,7 +89,7 @@ const workflowCsvOption = integerIn(
 export const isWorkflowCsvOption = guardOf(workflowCsvOption);
 
 const unresolved = record({ unresolved: optional(text) });
-const readUnresolved = readerOf(unresolved);
+const readUnresolved = readerOf(record({ unresolved: optional(lenient('string')) }));
 const recordedUpload = record({
   unresolved: Type.Union([text, Type.Null()]),
   record: Type.Union([recordedStatus, Type.Null()]),
@@ -93,15 +99,19 @@ export type WorkflowCsvResult = Static<typeof recordedUpload>;
 
 /**
  * The response of updateWorkflowCSV. docs/reference/service-api.md shows only the field `unresolved`. A record without this field, or
- * with a `status` beside it, is decoded as a status record.
+ * with a `status` beside it, is decoded as a status record. A value of the field that is no text is shown as JSON.
  */
 const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   wire: [unresolved, serviceStatus],
   decode(body) {
-    const { unresolved = null } = readUnresolved(body);
-    const isStatus = !Object.hasOwn(Object(body), 'unresolved') || 'status' in Object(body);
-    return { unresolved, record: isStatus ? readStatus(body) : null };
+    const value = parseBody(body);
+    const { unresolved = null } = readUnresolved(value);
+    const isText = typeof unresolved === 'string' || unresolved === null;
+    const shown = isText ? unresolved : writeJson(readUnresolved(parseBody(body, true)).unresolved);
+    const isStatus = !Object.hasOwn(Object(value), 'unresolved') || 'status' in Object(value);
+    return { unresolved: shown, record: isStatus ? readStatus(value) : null };
   },
+  ofStatus: (status) => ({ unresolved: null, record: status }),
   isRecorded: guardOf(recordedUpload),
 };
 
@@ -131,6 +141,7 @@ export const operations = {
     parameters: record({ target: integrationTarget, project: text, includeHide: flag }),
     body: null,
     response: listResponse(glCodeInfo),
+    argumentOf: (path) => path,
     sample:
       '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
     field: 'glCodes',
@@ -143,6 +154,7 @@ export const operations = {
     parameters: record({}),
     body: list(approver),
     response: statusResponse,
+    argumentOf: (path) => ['approvers', ...path.map(argumentName)],
     sample: '{"invoice_id":48214,"message":"Approvers saved.","status":0}',
     field: 'saveApprovers',
     member: (status) => statusMember(status, { __typename: 'ApproversSaved' }),
@@ -156,6 +168,10 @@ export const operations = {
     parameters: unnamed(workflowCsvOption),
     body: csvUpload,
     response: uploadResponse,
+    argumentOf(path) {
+      const field = csvArguments.get(path.at(-1) ?? '');
+      return field === undefined ? ['input'] : ['input', field];
+    },
     sample: '{"unresolved":"INV-2,"}',
     field: 'uploadWorkflowCsv',
     member({ unresolved, record }) {

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { parseBody } from './parse-body.ts';
+import type { Path } from '../errors/input-fault.ts';
 import type { ServiceResponse } from './responses.ts';
 import { type Targets, targetsReader } from './targets.ts';
 import { encoderOf, guardOf, type WireType } from './wire-types.ts';
@@ -19,6 +19,8 @@ type Row<P extends TSchema, B extends TSchema | null, Result> = {
   /** The record that is sent, or null. */
   readonly body: B;
   readonly response: ServiceResponse<Result>;
+  /** The argument of the root field for a path of the parameters or the body, by which the service may reject the request. */
+  readonly argumentOf?: (path: Path) => Path;
   /** A response as JSON, for the description and the reference service. */
   readonly sample: string;
   /** The root field of the schema. */
@@ -128,7 +130,7 @@ export function defineOperation(
   const operation = {
     ...row,
     graphql: `${effect === 'read' ? 'Query' : 'Mutation'}.${field}`,
-    decode: (bytes: Uint8Array) => response.decode(parseBody(bytes), bytes.length),
+    decode: response.decode,
     isRecorded: response.isRecorded,
     encode: (input: { parameters?: unknown; body?: unknown } = {}) => ({
       operation,

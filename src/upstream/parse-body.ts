@@ -10,14 +10,14 @@ const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 10
 const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
- * Parses the body of a response. Integers of any length stay exact. Throws a ContractFault if the body is not UTF-8 or not JSON, or has too many values.
+ * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if the body is not UTF-8 or not JSON, or has too many values.
  */
-export function parseBody(body: Uint8Array): unknown {
+export function parseBody(body: Uint8Array, keepsDigits = false): unknown {
   try {
     const text = utf8.decode(body);
     // A short body takes little memory, whatever it holds.
-    const isPlain = body.length < 262_144 && !unusualNumber.test(text);
-    return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits);
+    const isPlain = body.length < 262_144 && !keepsDigits && !unusualNumber.test(text);
+    return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits, keepsDigits);
   } catch (error) {
     // The error of the parser is not passed on, because it quotes the body, which may be confidential.
     throw new ContractFault(error instanceof JsonLimitExceeded ? error.message : 'not JSON');

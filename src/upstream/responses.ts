@@ -1,59 +1,26 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import {
-  exactInteger,
-  guardOf,
-  int32,
-  lenient,
-  list as listOf,
-  optional,
-  readerOf,
-  record,
-  text,
-} from './wire-types.ts';
+import type { Static, TObject, TSchema } from 'typebox';
+import { rowReaderOf } from './list-row.ts';
+import { parseBody } from './parse-body.ts';
+import { readStatus, recordedStatus, type ServiceStatus, serviceStatus } from './status-record.ts';
+import { guardOf, lenient, list as listOf, optional, readerOf, record } from './wire-types.ts';
 
 /** The response to an operation: its record on the wire, and how it is decoded. */
 export type ServiceResponse<Result> = {
   /** The record on the wire. If there are several, the service responds with one of them. */
   readonly wire: readonly TSchema[];
-  /** Decodes a parsed body of `bytes` bytes. Throws a ContractFault if it does not match the declaration. */
-  decode(body: unknown, bytes: number): Result;
+  /** Decodes a body. Throws a ContractFault if it does not match the declaration. */
+  decode(body: Uint8Array): Result;
+  /** The result for a status record that the service sends in place of the declared response. */
+  ofStatus(status: ServiceStatus): Result;
   /** Whether a value is a result that was recorded for an idempotency key, by this version or an earlier one. */
   isRecorded(value: unknown): value is Result;
 };
 
-const isInt32 = guardOf(int32);
-const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()]);
-
-/** ServiceStatus (docs/reference/service-api.md, section 2.1). */
-export const serviceStatus = record({
-  invoice_id: optional(exactInteger),
-  message: optional(text),
-  // A status that is not documented has a union member of its own (resolvers/status-member.ts).
-  status: Type.Optional(lenient('integer')),
-});
-/** Reads a status record. Throws a ContractFault. */
-export const readStatus = (body: unknown): ServiceStatus => statusOf(readRecord(body));
-const readRecord = readerOf(serviceStatus);
-
-/** A decoded ServiceStatus. `status` is null if it is missing or not a 32-bit integer. */
-export type ServiceStatus = Static<typeof recordedStatus>;
-
-/** A decoded ServiceStatus, as it is recorded for an idempotency key. A store may have those of earlier versions. */
-export const recordedStatus = record({
-  invoiceId: nullable(text),
-  message: nullable(text),
-  status: nullable(Type.Integer()),
-});
-
-function statusOf(checked: Static<typeof serviceStatus>): ServiceStatus {
-  const { invoice_id = null, message = null, status } = checked;
-  return { invoiceId: invoice_id, message, status: isInt32(status) ? status : null };
-}
-
 /** A status record. */
 export const statusResponse: ServiceResponse<ServiceStatus> = {
   wire: [serviceStatus],
-  decode: readStatus,
+  decode: (body) => readStatus(parseBody(body)),
+  ofStatus: (status) => status,
   isRecorded: guardOf(recordedStatus),
 };
 
@@ -82,25 +49,36 @@ export function memoryOf(result: unknown): number {
   return list ? bytes * 4 + list.length * ITEM_BYTES : 0;
 }
 
-const container = record({
-  service_status: optional(serviceStatus),
-  list: optional(listOf(lenient('object'))),
-});
-const readContainer = readerOf(container);
+const readContainer = readerOf(
+  record({ service_status: optional(lenient('object')), list: optional(lenient('array')) }),
+);
+const readRows = readerOf(listOf(lenient('object')));
 
-/** A `list` of records with a `service_status`. A missing or null `list` counts as empty. */
-export function listResponse<Item extends TSchema>(
-  item: Item,
-): ServiceResponse<ListResponse<Static<Item>>> {
-  const readItems = readerOf(listOf(item));
+/**
+ * A `list` of records with a `service_status`. A missing or null `list` counts as empty. The list counts only if the status
+ * reports no problem.
+ */
+export function listResponse<Row extends TObject>(
+  row: Row,
+): ServiceResponse<ListResponse<Static<Row>>> {
+  const readRow = rowReaderOf(row);
+  const rowsOf = (list: unknown) => readRows(list ?? [], 'list');
   return {
-    wire: [record({ ...container.properties, list: optional(listOf(item)) })],
-    decode(body, bytes) {
-      const { service_status, list } = readContainer(body);
-      const status = statusOf(service_status ?? {});
-      return { ...status, list: readItems(list ?? [], 'list'), bytes };
+    wire: [record({ service_status: optional(serviceStatus), list: optional(listOf(row)) })],
+    decode(body) {
+      const { service_status, list } = readContainer(parseBody(body));
+      const status = readStatus(service_status ?? {}, 'service_status');
+      if (status.status !== 0) return { ...status, list: [], bytes: body.length };
+      let exact: unknown[] | undefined;
+      const exactRow = (index: number) => {
+        exact ??= rowsOf(readContainer(parseBody(body, true)).list);
+        return exact[index];
+      };
+      const rows = rowsOf(list).map((value, index) => readRow(value, index, () => exactRow(index)));
+      return { ...status, list: rows, bytes: body.length };
     },
+    ofStatus: (status) => ({ ...status, list: [], bytes: 0 }),
     // A read has no idempotency key, so its response is never recorded.
-    isRecorded: (_value): _value is ListResponse<Static<Item>> => false,
+    isRecorded: (_value): _value is ListResponse<Static<Row>> => false,
   };
 }

@@ -1,4 +1,5 @@
 import { GatewayError, internalError } from '../errors/gateway-error.ts';
+import type { InputFault } from '../errors/input-fault.ts';
 
 /** The codes of failed calls, each with its message for clients, and with whether the same call may succeed later. */
 const failures = {
@@ -41,13 +42,13 @@ export type UpstreamErrorCode = keyof typeof failures;
 export type Sent = 'no' | 'maybe' | 'yes';
 
 type Details = Pick<UpstreamError, 'fault'> &
-  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>> & {
+  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs' | 'faults'>> & {
     /** The message for clients. By default, it is that of the code. */
     message?: string | undefined;
   };
 
 /**
- * A failed call to the service. It contains only what may be logged, and nothing of the request or the response. The error of
+ * A failed call to the service. It contains only what may be logged, and nothing of the request or the response but `message` and `faults`. The error of
  * an HTTP client may carry the bearer token in its options.
  */
 export class UpstreamError extends Error {
@@ -63,6 +64,8 @@ export class UpstreamError extends Error {
   readonly transient: boolean;
   /** The delay that the service asked for by `Retry-After`, or the policy, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** What is wrong with the request, as the service says. Undefined if it does not say it. */
+  readonly faults: readonly InputFault[] | undefined;
 
   constructor(code: UpstreamErrorCode, details: Details) {
     super(details.message ?? failures[code].message);
@@ -72,6 +75,7 @@ export class UpstreamError extends Error {
     this.status = details.status;
     this.transient = details.transient ?? false;
     this.retryAfterMs = details.retryAfterMs;
+    this.faults = details.faults;
   }
 
   /** Whether the same call may succeed if it is repeated unchanged. */
@@ -105,8 +109,8 @@ export function noRoom(fault = 'no memory for the response'): UpstreamError {
 }
 
 /** The error for a response that arrived and cannot be used. `message` says more to the client. */
-export function invalidResponse(fault: string, message?: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault, message });
+export function invalidResponse(fault: string, message?: string, status?: number): UpstreamError {
+  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault, message, status });
 }
 
 /**

@@ -1,7 +1,7 @@
 import Type, { type Static, type TOptional, type TSchema, type TUnsafe } from 'typebox';
 import { Check, Compile } from 'typebox/schema';
 import { core } from 'zod';
-import { longNumber } from '../lib/json.ts';
+import { longNumber, numberText } from '../lib/json.ts';
 
 /*
  * The types of the service's JSON. Each is both a JSON Schema and a TypeScript type. The check of a response is compiled from
@@ -59,7 +59,7 @@ const exactPattern = /^-?(0|[1-9]\d{0,999})$/;
 function exact(isOptional = false, target?: TargetKind): TUnsafe<string> {
   const check = (value: unknown) => {
     if (Number.isSafeInteger(value) || (value === null && isOptional)) return true;
-    return exactPattern.test(textOf(value) ?? '');
+    return exactPattern.test(numberText(value) ?? '');
   };
   const error = () => 'integer';
   const documented = isOptional ? ['integer', 'null'] : 'integer';
@@ -87,25 +87,26 @@ export function optional<T extends TSchema>(
   return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
 }
 
-/** The digits of a parsed number of any length. Undefined for other values. */
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'number' ? String(value) : longNumber(value);
-}
-
 /** A response differs from its declaration. The message has paths and types, never values. */
-export class ContractFault extends Error {}
+export class ContractFault extends Error {
+  /** A message for clients, if there is more to say than that the response is invalid. */
+  readonly shown: string | undefined;
+
+  constructor(message: string, shown?: string) {
+    super(message);
+    this.shown = shown;
+  }
+}
 
 /** Reads a parsed JSON value at a path of a response. Throws a ContractFault. */
 type Reader<T extends TSchema> = (value: unknown, ...at: PropertyKey[]) => Static<T>;
 
-/** Creates a function that checks values of this type, and replaces their exact numbers by their digits, in place. */
+/** Creates a function that checks values of this type, which must have no exact integers. */
 export function readerOf<T extends TSchema>(type: T): Reader<T> {
   const validator = Compile(type);
-  const replace = replacerOf(type);
   return (value, ...at) => {
     if (!validator.Check(value)) throw faultIn(type, value, at);
-    replace?.(value);
-    return value as Static<T>; // The value is checked, and has texts in place of exact numbers.
+    return value;
   };
 }
 
@@ -156,32 +157,6 @@ function mapValues<Value, Result>(
 ): Record<string, Result> {
   const entries = Object.entries(values).map(([name, value]) => [name, change(value, name)]);
   return Object.fromEntries(entries) as Record<string, Result>;
-}
-
-type Replace = (value: unknown) => unknown;
-
-/** Creates a function that replaces exact numbers in a checked value by their digits. Undefined if the type has none. */
-function replacerOf({ exact, items, properties = {} }: WireType): Replace | undefined {
-  if (exact) return (value) => textOf(value) ?? value;
-  const item = items && replacerOf(items);
-  if (item) return (value) => (Array.isArray(value) ? inPlace(value, value.keys(), item) : value);
-  const fields = Object.entries(properties).flatMap(([name, type]) => {
-    const replace = replacerOf(type);
-    return replace ? [{ name, replace }] : [];
-  });
-  if (fields.length === 0) return undefined;
-  return (value) => {
-    const object: Record<string, unknown> = Object(value);
-    for (const { name, replace } of fields) {
-      if (object[name] != null) object[name] = replace(object[name]);
-    }
-    return value;
-  };
-}
-
-function inPlace(values: unknown[], indexes: Iterable<number>, replace: Replace): unknown[] {
-  for (const index of indexes) values[index] = replace(values[index]);
-  return values;
 }
 
 /** Describes the first fault of a value: its path, the declared type, and the type of the value there. */

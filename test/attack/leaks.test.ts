@@ -43,7 +43,7 @@ const bytes =
 const begun = `{"message":"${serviceCanary}`;
 const chunked = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${message}\r\n`;
 const gzip = { 'content-encoding': 'gzip' };
-const wrongTypes = { status: 0, message: [message], service_status: message, unresolved: 1 };
+const wrongTypes = { status: [message], message: [message], service_status: message };
 const unknownFields = { [message]: 1, message: 1, service_status: { message: { [message]: 1 } } };
 
 /** What the service sends, or does, instead of success. */

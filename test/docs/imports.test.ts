@@ -22,7 +22,8 @@ const allowed: Record<string, string> = {
   telemetry: 'errors/gateway-error.ts node:http',
   audit: 'errors/gateway-error.ts lib/ telemetry/ upstream/',
   auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
-  upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
+  upstream:
+    'admission/ errors/gateway-error.ts errors/input-fault.ts lib/ telemetry/ got undici node:http',
   idempotency: 'admission/gate.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
   graphql: 'admission/ errors/ idempotency/settle.ts lib/ telemetry/ upstream/ graphql @apollo',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',

@@ -103,7 +103,7 @@ test('a code is found by the id that a list gives it, hidden or not', async () =
 
 test('an id is null without a code, or with one that is not well-formed', async () => {
   const { gateway } = share(
-    json('{"service_status":{"status":0},"list":[{},{"Code":"\\ud800"},{"Code":""}]}'),
+    json('{"service_status":{"status":0},"list":[{"Name":"n"},{"Code":"\\ud800"},{"Code":""}]}'),
   );
   const { data, errors } = await gateway.graphql(idsOf('UNKNOWN', ''));
   expect(errors).toBeUndefined();

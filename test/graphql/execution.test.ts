@@ -25,7 +25,7 @@ import { scopeOf } from '../support/upstream-call.ts';
 const bodies: Record<string, string> = {
   codes:
     '{"service_status":{"invoice_id":12345678901234567890,"status":0},"list":[{"Code":"1","Name":null,"Value":"","Hide":1},{"Code":null},{"Code":"1","Hide":-2147483648}]}',
-  long: `{"service_status":{"status":0},"list":[${Array(25_000).fill('{}').join()}]}`,
+  long: `{"service_status":{"status":0},"list":[${Array(25_000).fill('{"Code":""}').join()}]}`,
   failed: '{"service_status":{"invoice_id":-5,"message":"m","status":1}}',
   forbidden: '{"service_status":{"status":3}}',
   unknown: '{"service_status":{"status":77}}',

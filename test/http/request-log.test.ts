@@ -59,7 +59,7 @@ const ofWrite = (outcome: string): Lines => [
 ];
 const described = (fault: RegExp): Lines => [{}, { fault: expect.stringMatching(fault) }];
 const notJson = json(`<html>${secret}</html>`);
-const wrongType = json({ list: [{ Hide: secret }] });
+const wrongType = json({ service_status: { status: 0 }, list: [{ Hide: secret }] });
 const typeFault = /^list\[0\]\.Hide: expected integer, got string, \d+ bytes$/;
 const badToken = { authorization: 'Bearer bad' };
 const invalidId = `mutation { saveApprovers(approvers: [{ approverId: "${secret}" }]) { __typename } }`;

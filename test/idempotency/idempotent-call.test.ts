@@ -57,7 +57,7 @@ const outcomes: [name: string, Reply, result: object, field?: string][] = [
   }),
   ['a reset', reset, unknownOutcome('UPSTREAM_UNAVAILABLE')],
   ['a 500', reply(500), unknownOutcome('UPSTREAM_FAILED')],
-  ['a redirect', reply(307, '', { location: '/' }), unknownOutcome('UPSTREAM_INVALID_RESPONSE')],
+  ['a redirect', reply(303, '', { location: '/' }), unknownOutcome('UPSTREAM_INVALID_RESPONSE')],
   ['no JSON', reply(200, 'done'), unknownOutcome('UPSTREAM_INVALID_RESPONSE')],
 ];
 
@@ -140,7 +140,7 @@ test('IDEMPOTENCY_REQUIRED rejects a mutation without a key', async () => {
   expect((await gateway.graphql(read)).errors).toBeUndefined();
 });
 
-test.each([400, 401, 403, 429])('after a %d the key is free again', async (status) => {
+test.each([307, 400, 401, 403, 429])('after a %d the key is free again', async (status) => {
   const replies = [reply(status), succeed];
   const { service, send } = start((...request) => replies.shift()?.(...request));
   expect((await send()).errors).toHaveLength(1);

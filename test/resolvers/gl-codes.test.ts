@@ -15,9 +15,21 @@ const page = `query ($only: [String!], $search: String, $skip: Int! = 0, $first:
   }
 }`;
 
+test('the error for an invalid row names the row', async () => {
+  const row = { code: '4010', name: 'Travel', value: '', hide: 0 };
+  const { gateway } = share(json({ service_status: { status: 0 }, list: [{ Code: '1' }, row] }));
+  const { errors } = await gateway.graphql(page);
+  expect(errors).toMatchObject([
+    {
+      message: 'The list of the service is invalid: row 2 has no code.',
+      extensions: { code: 'UPSTREAM_INVALID_RESPONSE' },
+    },
+  ]);
+});
+
 test('a list has its codes with their target and project, and null for what a code lacks', async () => {
   const code = { Code: '4010', Name: 'Travel', Value: '9007199254740993', Hide: 1, Extra: [] };
-  const { gateway } = share(json({ service_status: { status: 0 }, list: [code, {}] }));
+  const { gateway } = share(json({ service_status: { status: 0 }, list: [code, { Value: null }] }));
   const { data } = await gateway.graphql(page);
   const requested = { target: 'EMAIL', project: 'north' };
   expect(data.glCodes.codes).toEqual([

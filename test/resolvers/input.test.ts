@@ -19,7 +19,12 @@ const glCodes = `query ($target: IntegrationTarget! = EMAIL, $project: String! =
   }
 }`;
 
-const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [{}] });
+const success = json({
+  status: 0,
+  unresolved: '',
+  service_status: { status: 0 },
+  list: [{ Hide: 0 }],
+});
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
 const start = () => share(success);
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { operations } from '../../src/upstream/declarations.ts';
+import { interpretError } from '../../src/upstream/error-status.ts';
 import { RetryBudget, withRetries } from '../../src/upstream/resilience/retry.ts';
-import { statusError } from '../../src/upstream/transport/transport-error.ts';
 import { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { type Reply, reply, startService, success } from '../../testkit/service.ts';
 import {
@@ -36,7 +37,8 @@ test.each([
   [new Date(0).toUTCString(), 0],
   ['soon', undefined],
 ])('the delay until a Retry-After of %s is %p ms', (header, retryAfterMs) => {
-  expect(statusError(503, { 'retry-after': header })).toMatchObject({ retryAfterMs });
+  const response = { statusCode: 503, headers: { 'retry-after': header }, body: undefined };
+  expect(interpretError(operations.getGLCodes5, response)).toMatchObject({ retryAfterMs });
 });
 
 test('a retry waits as long as the service asks', async () => {

@@ -184,7 +184,7 @@ const unknown = 'LedgerOutcomeUnknown';
 /** The last one keeps the circuit closed. */
 const responses: [response: string, Reply, outcome: unknown][] = [
   ['503', reply(503, '', { 'retry-after': '0' }), unknown],
-  ['a redirect', reply(307, '', { location: '/elsewhere' }), unknown],
+  ['a redirect', reply(303, '', { location: '/elsewhere' }), unknown],
   ['a reset connection', (response) => void response.socket?.resetAndDestroy(), unknown],
   ['a success', json({ status: 0, unresolved: null }), expect.not.stringContaining('Ledger')],
 ];

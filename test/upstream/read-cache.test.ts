@@ -138,7 +138,8 @@ test('a read whose client has already disconnected is cancelled at once', async 
 });
 
 test('each request that shares a list reserves memory for it: its text, the text prepared for searches, and its items', async () => {
-  const text = `{"list":[${Array(1000).fill('{}').join()}]}`;
+  const list = Array(1000).fill('{"Code":""}').join();
+  const text = `{"service_status":{"status":0},"list":[${list}]}`;
   const { calls } = startCalls(await startService(json(text)));
   const scopes = [scopeOf(), scopeOf()];
   await Promise.all(scopes.map((scope) => calls.read(glCodesOf(), scope)));

@@ -11,34 +11,37 @@ const failed = 'UPSTREAM_FAILED';
 const invalid = 'UPSTREAM_INVALID_RESPONSE';
 
 type Case = [response: string, Reply, code: string, isRetryable: boolean, reads?: number];
-const of = (statuses: number[], ...rest: [code: string, isRetryable: boolean, reads?: number]) =>
+type Rest = [code: string, isRetryable: boolean, reads?: number];
+const replyWith = (status: number, body: string) =>
+  reply(status, body, { location: '/elsewhere', 'retry-after': '0' });
+const of = (statuses: number[], ...rest: Rest) =>
+  statuses.map((status): Case => [`${status}`, replyWith(status, '<h1>No</h1>'), ...rest]);
+/** With a body that means success. */
+const successOf = (statuses: number[], ...rest: Rest) =>
   statuses.map((status): Case => {
-    // A body that means success with another status.
-    const reaction = reply(status, JSON.stringify(success), {
-      location: '/elsewhere',
-      'retry-after': '0',
-    });
-    return [`${status}`, reaction, ...rest];
+    return [`${status} with a success`, replyWith(status, JSON.stringify(success)), ...rest];
   });
 
 /** Responses by which the service refuses an operation: a write gets the same error as a read. */
 const refusals: Case[] = [
-  ...of([400, 404, 409, 451], 'UPSTREAM_BAD_REQUEST', false),
-  ...of([429], 'RATE_LIMITED', true),
-  ...of([401], 'UNAUTHENTICATED', false),
+  ...of([307, 308, 400, 404, 409, 451], 'UPSTREAM_BAD_REQUEST', false),
+  ...successOf([307, 308], 'UPSTREAM_BAD_REQUEST', false),
+  ...[of, successOf].flatMap((cases) => cases([429], 'RATE_LIMITED', true)),
+  ...[of, successOf].flatMap((cases) => cases([401], 'UNAUTHENTICATED', false)),
   ...of([403], 'FORBIDDEN', false),
 ];
 
 /** Responses after which the outcome of a write is unknown. `records.test.ts` has more, and the tests in `transport/`. */
 const unusable: Case[] = [
-  ...of([408, 418, 460, 499, 500, 501, 505], failed, true),
-  ...of([502, 503, 504], failed, true, 3),
-  ...of([204, 300, 301, 302, 303, 304, 307, 308], invalid, false),
+  ...successOf([408, 418, 460, 499, 500, 501, 505], failed, true),
+  ...successOf([502, 503, 504], failed, true, 3),
+  ...successOf([204, 300, 301, 302, 303, 304], invalid, false),
+  // It contradicts itself.
+  ...successOf([400, 403, 404, 409], invalid, false),
   ['an empty body', reply(200), invalid, false],
   ['HTML', reply(200, '<!doctype html>'), invalid, false],
   ['JSON followed by text', reply(200, `${JSON.stringify(success)} text`), invalid, false],
   ['an array', json([]), invalid, false],
-  ['a wrong type', json({ message: 1, service_status: { message: 1 } }), invalid, false],
   ['invalid UTF-8', (response) => void response.end(Buffer.of(0x22, 0xff, 0x22)), invalid, false],
   ['a body over the limit', json({ ...success, message: 'x'.repeat(5000) }), invalid, false],
   ['bytes that are not HTTP', (response) => void response.socket?.end('text\n\n'), invalid, false],

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { operations } from '../../../src/upstream/declarations.ts';
+import { interpretError } from '../../../src/upstream/error-status.ts';
 import { CircuitBreaker } from '../../../src/upstream/resilience/circuit-breaker.ts';
-import { statusError } from '../../../src/upstream/transport/transport-error.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../../../src/upstream/upstream-error.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 
@@ -77,7 +78,9 @@ test.each([302, 400, 401, 403, 404, 429, 500])(
   'status %d never opens the circuit',
   async (status) => {
     const { circuit, times } = createCircuit();
-    const error = statusError(status, {});
+    const response = { statusCode: status, headers: {}, body: undefined };
+    const error = interpretError(operations.getGLCodes5, response);
+    if (!(error instanceof UpstreamError)) throw new Error('no error');
     for (const caller of ['ada', 'bob', 'cleo']) await times(20, caller, error);
     expect(circuit.state).toBe('closed');
   },

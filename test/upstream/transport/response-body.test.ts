@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
   brotliCompressSync,
@@ -160,7 +159,7 @@ test('decompression ends when its signal is aborted', async () => {
 test.each(['gzip', 'deflate', 'br', 'zstd'])(
   'a body that is not in %s is invalid',
   async (coding) => {
-    for (const rawBody of [Buffer.from('no'), randomBytes(100_000)]) {
+    for (const rawBody of [Buffer.from('no'), Buffer.alloc(100_000, 0xff)]) {
       const read = async () => bodyIn(coding, rawBody);
       await expect(read()).rejects.toMatchObject(invalid);
     }

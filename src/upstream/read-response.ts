@@ -1,0 +1,129 @@
+import type { Reservation } from '../admission/memory.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { interpretError } from './error-status.ts';
+import type { UpstreamRequest } from './operations.ts';
+import { parseBody } from './parse-body.ts';
+import { responseBody } from './transport/response-body.ts';
+import type { ExchangeLimits, RawResponse } from './transport/send-once.ts';
+import { invalidResponse, noRoom, UpstreamError } from './upstream-error.ts';
+import { ContractFault } from './wire-types.ts';
+
+/** How many bytes of a response to a write are received even if there is no memory. Up to 256 writes may be in flight. */
+const MAX_UNRESERVED = 131_072;
+/** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
+const DECODED = 5;
+
+type Limits = ExchangeLimits & {
+  /** Resolves when there is memory to receive and decode so many bytes. Undefined if no wait is necessary. */
+  reserve(bytes: number): Promise<void> | undefined;
+};
+
+/** The limits of a response. One of ordinary length to a write is received even without memory: its outcome must reach the client. */
+export function limitsOf(
+  isWrite: boolean,
+  reservation: Reservation,
+  maxBytes: number,
+  signal: AbortSignal,
+): Limits {
+  let received = 0;
+  return {
+    signal,
+    maxBytes,
+    cutsTexts: isWrite,
+    tryReserve(bytes) {
+      received += bytes;
+      return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
+    },
+    reserve: (bytes) =>
+      isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal)),
+  };
+}
+
+/** Reads the result of a response: what it carries, or a status record by which a refusal says more. Rejects with an UpstreamError. */
+export function readResponse<Result>(
+  operation: UpstreamRequest<Result>['operation'],
+  response: RawResponse,
+  limits: Limits,
+  scope: RequestScope,
+  reservation: Reservation,
+): Promise<Result> {
+  return response.statusCode > 299
+    ? readError(operation, response, limits)
+    : readSuccess(operation, response, limits, scope, reservation);
+}
+
+async function readSuccess<Result>(
+  operation: UpstreamRequest<Result>['operation'],
+  response: RawResponse,
+  limits: Limits,
+  scope: RequestScope,
+  reservation: Reservation,
+): Promise<Result> {
+  const bytes = await responseBody(response, limits);
+  await limits.reserve(bytes.length);
+  const decode = () => decodeBody(operation, bytes);
+  return decodeInTurn(operation.effect === 'write', decode, reservation, scope, limits.signal);
+}
+
+async function readError<Result>(
+  operation: UpstreamRequest<Result>['operation'],
+  response: RawResponse,
+  limits: Limits,
+): Promise<Result> {
+  const body = await readErrorBody(response, limits);
+  const found = interpretError(operation, { ...response, body });
+  if (found instanceof UpstreamError) throw found;
+  return operation.response.ofStatus(found);
+}
+
+/** The parsed body of a response with an error status. Undefined if it cannot be read: then its status says all. */
+async function readErrorBody(response: RawResponse, limits: Limits): Promise<unknown> {
+  try {
+    return parseBody(await responseBody(response, limits));
+  } catch (error) {
+    if (error instanceof UpstreamError || error instanceof ContractFault) return undefined;
+    throw error; // This is a bug of the gateway.
+  }
+}
+
+/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there now. */
+function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefined {
+  return waiting?.catch((error: unknown) => {
+    const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
+    throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
+  });
+}
+
+/**
+ * Waits for CPU time of the caller, and decodes the body of a response. The response to a write is always decoded, even after
+ * the deadline and without memory, because it carries the outcome. A list may take 50 times the memory of its text, which is
+ * reserved once the list exists, so earlier lists must be reserved first. Rejects with an UpstreamError.
+ */
+async function decodeInTurn<Result>(
+  isWrite: boolean,
+  decode: () => Result,
+  reservation: Reservation,
+  scope: RequestScope,
+  signal: AbortSignal,
+): Promise<Result> {
+  const turn = scope.turn(isWrite ? undefined : signal);
+  if (turn) await turn;
+  const inShare = isWrite ? undefined : withMemory(reservation.waitForShare(signal));
+  if (!inShare) return decode();
+  await inShare;
+  return decodeInTurn(isWrite, decode, reservation, scope, signal);
+}
+
+/** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
+function decodeBody<Result>(
+  operation: { decode(body: Uint8Array): Result },
+  body: Uint8Array,
+): Result {
+  try {
+    return operation.decode(body);
+  } catch (error) {
+    if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
+    throw invalidResponse(`${error.message}, ${body.length} bytes`, error.shown);
+  }
+}
