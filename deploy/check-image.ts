@@ -9,6 +9,7 @@ import { until } from '../stress/harness.ts';
 import { postTo } from '../testkit/graphql-operation.ts';
 import { freePort } from '../testkit/port.ts';
 import { buildImage, removeImages } from './build-image.ts';
+import { check } from './claim.ts';
 import { startContainer } from './container.ts';
 
 /**
@@ -30,11 +31,6 @@ const PATIENCE_MS = 60_000;
 const write = 'mutation { saveApprovers(approvers: [{ name: "Ada" }]) { __typename } }';
 const read =
   '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code } } } }';
-
-function check(claim: string, holds: boolean): void {
-  process.stdout.write(`${holds ? 'pass' : 'FAIL'}  ${claim}\n`);
-  if (!holds) process.exitCode = 1;
-}
 
 async function checkImage(folder: string): Promise<void> {
   const image = buildImage(folder, 'gateway');

@@ -14,9 +14,10 @@ import { freePort } from '../testkit/port.ts';
 import { startRedis } from '../testkit/redis.ts';
 import { startStub, success } from '../testkit/service.ts';
 import { temporaryFolder } from '../testkit/temporary-folder.ts';
+import { check } from './claim.ts';
 
 /**
- * `npm run proxies:check`: starts nginx and HAProxy with the configurations of this folder, each in front of two
+ * `npm run proxies:check`, first part: starts nginx and HAProxy with the configurations of this folder, each in front of two
  * gateways with one Redis. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service
  * once, also if its gateway is killed, and a repeat with its key, whichever gateway gets it. Needs the Debian packages
  * `nginx-light`, `haproxy` and `redis-server`.
@@ -29,13 +30,6 @@ const PATIENCE_MS = 60_000;
 
 const folder = await temporaryFolder();
 const file = (name: string) => join(folder, name);
-
-function check(claim: string, holds: boolean, detail: unknown = ''): void {
-  process.stdout.write(
-    `${holds ? 'pass' : 'FAIL'}  ${claim}${holds ? '' : ` ${JSON.stringify(detail)}`}\n`,
-  );
-  if (!holds) process.exitCode = 1;
-}
 
 /** Waits for a condition that must become true. */
 async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {

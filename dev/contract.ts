@@ -3,6 +3,7 @@ import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
+import { checkPath } from './path-check.ts';
 import { type Differences, differencesOf } from './wire-differences.ts';
 
 const usage = `Usage: CONTRACT_TOKEN=… npm run contract -- <base URL> [options]
@@ -10,12 +11,16 @@ const usage = `Usage: CONTRACT_TOKEN=… npm run contract -- <base URL> [options
 Sends one read to a real service, compares the response with the declarations, and says what they do not know. It never writes.
 Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-service.md explains the output.
 
-  --query <text>  the query of the read, without "?"; by default the one that probes the service
-  --token <text>  the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
+  --query <text>     the query of the read, without "?"; by default the one that probes the service
+  --token <text>     the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
+  --stand-in <port>  instead: starts a stand-in for the service on this port, to which the base URL must lead, and says
+                     whether something on the way repeats or answers a GET
 `;
 
 /** What `npm run contract` prints, and whether the response has nothing that the declarations do not know. */
 type Report = { readonly text: string; readonly isAsDeclared: boolean };
+
+type Command = Options | { readonly url: string; readonly standIn: number };
 
 type Options = {
   /** The base URL of the service. */
@@ -80,17 +85,19 @@ function describe(head: string, { unknown, unseen, records }: Differences): Repo
 }
 
 /** Reads the command line. A text says what is missing or not valid. */
-function readCommand(): Options | string {
+function readCommand(): Command | string {
   const type = 'string';
   const options = {
     query: { type },
     token: { type },
+    'stand-in': { type },
   } as const;
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options });
     const [url = ''] = positionals;
     const { query, token = process.env.CONTRACT_TOKEN } = values;
     if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
+    if (values['stand-in'] !== undefined) return { url, standIn: Number(values['stand-in']) };
     if (token === undefined) {
       return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
     }
@@ -98,6 +105,12 @@ function readCommand(): Options | string {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+async function run(command: Command): Promise<{ text: string; isFine: boolean }> {
+  if ('standIn' in command) return checkPath(command);
+  const { text, isAsDeclared } = await checkContract(command);
+  return { text, isFine: isAsDeclared };
 }
 
 /** Runs the command. */
@@ -109,9 +122,9 @@ async function main(): Promise<void> {
     return;
   }
   try {
-    const { text, isAsDeclared } = await checkContract(command);
+    const { text, isFine } = await run(command);
     process.stdout.write(text);
-    process.exitCode = isAsDeclared ? 0 : 1;
+    process.exitCode = isFine ? 0 : 1;
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     process.stderr.write(`${cause instanceof Error ? cause.message : cause}\n`);

@@ -1,0 +1,208 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Harness, until, withHarness } from '../stress/harness.ts';
+import { startChild } from '../stress/process.ts';
+import { freePort } from '../testkit/port.ts';
+import { type Reply, startService, success } from '../testkit/service.ts';
+import { temporaryFolder } from '../testkit/temporary-folder.ts';
+import { check } from './claim.ts';
+
+/*
+ * `npm run proxies:check`, second part: starts each proxy of docs/how-to/proxy-before-the-service.md between a gateway and a
+ * service, with the configuration of that page. Exits with 1 unless each write arrives once and is answered by nobody else.
+ * Needs the Debian packages of the proxies, and npm.
+ */
+
+/** How long a proxy has for its start, in milliseconds. */
+const PATIENCE_MS = 30_000;
+/** The timeout of each proxy in this check, which replaces the 15 s of the page. */
+const PROXY_TIMEOUT_S = 2;
+/** How long the check waits for a further arrival after a silent service: proxies repeat when their timeout has passed. */
+const SILENCE_MS = 7000;
+
+const page = readFileSync(
+  new URL('../docs/how-to/proxy-before-the-service.md', import.meta.url),
+  'utf8',
+);
+
+/** Where a proxy stands, and where its files are. */
+type Place = { folder: string; file: (name: string) => string; port: number; service: URL };
+/** Writes what else the proxy needs, and returns its command, given the path of its configuration. */
+type Proxy = (config: string, place: Place) => string[];
+
+/** By the language of the block in the page. */
+const proxies: Record<string, Proxy> = {
+  nginx(config, { folder, file }) {
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${file(name)};`,
+    );
+    const text = `pid ${file('pid')}; events {} http { access_log off; ${temporary.join(' ')} include ${config}; }`;
+    writeFileSync(file('main.conf'), text);
+    const directives = 'daemon off; worker_processes 1;';
+    return ['nginx', '-p', folder, '-e', file('log'), '-c', file('main.conf'), '-g', directives];
+  },
+  haproxy: (config) => ['haproxy', '-q', '-db', '-f', config],
+  apache(config, { folder, file }) {
+    const modules = ['mpm_event', 'authz_core', 'proxy', 'proxy_http'];
+    const lines = [
+      ...modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`),
+      `ServerRoot ${folder}\nServerName localhost\nPidFile ${file('pid')}\nMutex file:${folder}`,
+      `ErrorLog ${file('log')}\nInclude ${config}`,
+    ];
+    writeFileSync(file('main.conf'), `${lines.join('\n')}\n`);
+    return ['apache2', '-D', 'FOREGROUND', '-f', file('main.conf')];
+  },
+  lighttpd: (config) => ['lighttpd', '-D', '-f', config],
+  vcl: (config, { file, port }) => [
+    ...['varnishd', '-F', '-n', file('varnish'), '-a', `127.0.0.1:${port}`, '-f', config],
+    ...['-s', 'default,16m'],
+  ],
+  squid(config, { folder, file, port }) {
+    if (process.getuid?.() === 0) execFileSync('chown', ['proxy', folder]);
+    const lines = `pid_filename ${file('pid')}\ncache_log ${file('log')}\naccess_log none\nnetdb_filename none\npinger_enable off\n`;
+    writeFileSync(file('main.conf'), `${lines}include ${config}\n`);
+    return ['squid', '-N', '-n', `check${port}`, '-f', file('main.conf')];
+  },
+  caddyfile(config, { file }) {
+    // Without its admin port and certificates, which a check needs no more than a proxy inside.
+    writeFileSync(file('main'), `{\n  admin off\n  auto_https off\n}\nimport ${config}\n`);
+    return ['caddy', 'run', '--adapter', 'caddyfile', '--config', file('main')];
+  },
+  trafficserver(config, { folder, file, service }) {
+    const etc = file('etc');
+    for (const name of ['etc', 'cache', 'log', 'run']) mkdirSync(file(name));
+    const own = 'CONFIG proxy.config.admin.user_id STRING #-1\n';
+    writeFileSync(join(etc, 'records.config'), readFileSync(config, 'utf8') + own);
+    writeFileSync(join(etc, 'remap.config'), `map / ${service}\n`);
+    writeFileSync(join(etc, 'storage.config'), 'cache 64M\n');
+    const rule = '{ apply: in, ip_addrs: 127.0.0.1, action: allow, methods: ALL }';
+    writeFileSync(join(etc, 'ip_allow.yaml'), `ip_allow:\n  - ${rule}\n`);
+    const lib = '/usr/lib/trafficserver';
+    const layout = {
+      ...{ prefix: folder, exec_prefix: folder, bindir: '/usr/bin', sbindir: '/usr/sbin' },
+      ...{ sysconfdir: etc, datadir: file('cache'), includedir: '/usr/include', libdir: lib },
+      ...{ libexecdir: `${lib}/modules`, localstatedir: file('run'), runtimedir: file('run') },
+      ...{ logdir: file('log'), cachedir: file('cache') },
+    };
+    const lines = Object.entries(layout).map(([name, path]) => `${name}: ${path}\n`);
+    writeFileSync(file('runroot.yaml'), lines.join(''));
+    return ['traffic_server', `--run-root=${file('runroot.yaml')}`];
+  },
+  js(config, { folder, file }) {
+    const packages = ['@fastify/http-proxy@11.6.3', 'fastify@5.12.8'];
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
+    writeFileSync(file('package.json'), '{"type":"module"}');
+    execFileSync('npm', ['install', '--prefix', folder, ...options, ...packages]);
+    return [process.execPath, config];
+  },
+};
+
+/** Starts a proxy with its configuration of the page, in front of a service, and returns its address. */
+async function startProxy(language: string, service: URL): Promise<string> {
+  const [, block] = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(page) ?? [];
+  const configure = proxies[language];
+  if (block === undefined || !configure) throw new Error(`The page has no ${language}`);
+  const folder = await temporaryFolder();
+  chmodSync(folder, 0o755); // Varnish and Squid run as users of their own.
+  const port = await freePort();
+  const file = (name: string) => join(folder, name);
+  const config = file(`page.${language}`);
+  const text = block
+    .replaceAll('ledger.internal', service.hostname)
+    .replaceAll('8080', service.port)
+    .replaceAll('8081', String(port))
+    .replaceAll(/\b15(?=s|\b)/g, String(PROXY_TIMEOUT_S));
+  writeFileSync(config, text);
+  const [command = '', ...args] = configure(config, { folder, file, port, service });
+  const env = { ...process.env, HOME: folder };
+  startChild(command, args, { stdio: ['ignore', 'ignore', 'ignore'], env });
+  const url = `http://127.0.0.1:${port}/`;
+  const responds = () =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  if (!(await until(responds, PATIENCE_MS))) throw new Error(`${language} did not start`);
+  return url;
+}
+
+const close = (response: ServerResponse) => void response.socket?.end();
+/** Success on a connection that then closes, so that the proxy opens a new one for the next request. */
+const last: Reply = (response, received) => {
+  response.setHeader('connection', 'close');
+  success(response, received);
+};
+const cacheable: Reply = (response, received) => {
+  response.setHeader('cache-control', 'public, max-age=60');
+  success(response, received);
+};
+const unavailable: Reply = (response) => void response.writeHead(503).end();
+
+const action = 'mutation { workflowAction(action: RESTART) { __typename } }';
+const saved = 'mutation { saveApprovers(approvers: [{ name: "a" }]) { __typename } }';
+
+/** A reply of the service, after one that leaves the proxy with an open connection or without one, and what the user learns. */
+const cases: [name: string, before: Reply, reply: Reply, member: string][] = [
+  ['closes a new connection', last, close, 'LedgerOutcomeUnknown'],
+  ['closes a connection that was used before', success, close, 'LedgerOutcomeUnknown'],
+  [
+    'resets a connection',
+    success,
+    (response) => void response.socket?.resetAndDestroy(),
+    'LedgerOutcomeUnknown',
+  ],
+  ['answers 503', success, unavailable, 'LedgerOutcomeUnknown'],
+  ['allows caches', cacheable, cacheable, 'WorkflowActionCompleted'],
+];
+
+async function checkProxy({ startGateway, token }: Harness, language: string): Promise<void> {
+  const service = await startService(success);
+  const url = await startProxy(language, new URL(service.url));
+  const gateway = await startGateway({ url }, { UPSTREAM_TIMEOUT_MS: '1000', LOG_LEVEL: 'silent' });
+  const authorization = `Bearer ${token}`;
+
+  /** Sends a mutation, and returns its response, and how often it has arrived. */
+  async function send(query: string, reply: Reply) {
+    const before = service.received.length;
+    service.respondWith(reply);
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const text = await response.text();
+    return { text, arrivals: () => service.received.length - before };
+  }
+
+  for (const [name, before, reply, member] of cases) {
+    await send(action, before);
+    const { text, arrivals } = await send(action, reply);
+    const claim = `${language}: if the service ${name}, a workflow action arrives once`;
+    check(claim, arrivals() === 1 && text.includes(member), { text, arrivals: arrivals() });
+  }
+  const { text, arrivals } = await send(saved, success);
+  const received = service.received.at(-1);
+  check(
+    `${language}: a POST arrives with its body and its token`,
+    text.includes('ApproversSaved') &&
+      arrivals() === 1 &&
+      received?.body === '[{"name":"a"}]' &&
+      received.headers.authorization === authorization,
+    { text, received: received?.body, headers: received?.headers },
+  );
+  const silent = await send(action, () => {});
+  await sleep(SILENCE_MS);
+  check(
+    `${language}: if the service is silent, a workflow action arrives once`,
+    silent.arrivals() === 1 && silent.text.includes('LedgerOutcomeUnknown'),
+    { text: silent.text, arrivals: silent.arrivals() },
+  );
+}
+
+await withHarness((harness) =>
+  Promise.all(Object.keys(proxies).map((language) => checkProxy(harness, language))),
+);
+process.exit();

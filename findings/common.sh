@@ -1,0 +1,82 @@
+# Shared by the scripts of this folder, which source it. Each script has the table that it expects in its first comment, in lines
+# that begin with "#| ". `check` prints the table that it measures, and fails if it differs.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+node=$here/../node_modules/.bin/node
+[ -x "$node" ] || node=node
+folder=$(mktemp -d)
+pids=()
+
+# Ends what the script has started.
+clean_up() {
+  for pid in "${pids[@]}"; do kill "$pid" 2> /dev/null || true; done
+  [ -z "${lifeline:-}" ] || exec {lifeline}>&-
+  wait 2> /dev/null || true
+  rm -rf "$folder"
+}
+trap clean_up EXIT
+
+# Names the commands that are missing, with their Debian packages, and gives up.
+need() {
+  local pair missing=()
+  for pair in "$@"; do command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}"); done
+  ((${#missing[@]} == 0)) && return
+  echo "This needs the Debian packages: apt-get install ${missing[*]}" >&2
+  exit 2
+}
+
+# Prints the versions of installed Debian packages, which may be newer than those in the comment.
+print_versions() {
+  dpkg-query --show --showformat '${Package} ${Version}\n' "$@"
+}
+
+# Runs `measure`, prints its table, and compares it with the expected one.
+check() {
+  measure > "$folder/measured"
+  cat "$folder/measured"
+  if sed -n 's/^#| //p' "$0" | diff - "$folder/measured" > "$folder/difference"; then
+    echo "As expected."
+  else
+    printf '\nThis has changed (< expected, > measured):\n'
+    cat "$folder/difference"
+    exit 1
+  fi
+}
+
+# Installs packages of npm, with exact versions and without their scripts, in the temporary folder.
+install_from_npm() {
+  echo '{"type":"module"}' > "$folder/package.json"
+  npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent "$@"
+  printf '%s\n' "$@"
+}
+
+# Starts the counting server. $server is its address.
+start_server() {
+  exec {lifeline}> >(exec "$node" "$here/counting-server.ts" > "$folder/port")
+  wait_for test -s "$folder/port"
+  server=127.0.0.1:$(cat "$folder/port")
+}
+
+wait_for() {
+  for _ in {1..150}; do
+    "$@" > /dev/null 2>&1 && return
+    sleep 0.1
+  done
+  echo "Waited too long for: $*" >&2
+  tail -n 5 "$folder"/*/output >&2
+  exit 2
+}
+
+# A port that no server listens on. $next_port is the first one that is tried.
+next_port=$((20000 + $$ % 10000))
+free_port() {
+  next_port=$((next_port + 1))
+  while (: < "/dev/tcp/127.0.0.1/$next_port") 2> /dev/null; do next_port=$((next_port + 1)); done
+}
+
+# How often a request has arrived.
+count() { curl -s "$server/?reply=count&case=$1"; }
+
+# Whether its first arrival was on a connection that had been used before.
+is_kept() { [ "$(curl -s "$server/?reply=is-kept&case=$1")" = true ]; }
