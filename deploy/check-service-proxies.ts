@@ -68,7 +68,8 @@ const proxies: Record<string, Proxy> = {
   },
   caddyfile(config, { file }) {
     // Without its admin port and certificates, which a check needs no more than a proxy inside.
-    writeFileSync(file('main'), `{\n  admin off\n  auto_https off\n}\nimport ${config}\n`);
+    const lines = ['{', '  admin off', '  auto_https off', '}', `import ${config}`, ''];
+    writeFileSync(file('main'), lines.join('\n'));
     return ['caddy', 'run', '--adapter', 'caddyfile', '--config', file('main')];
   },
   trafficserver(config, { folder, file, service }) {
@@ -78,8 +79,9 @@ const proxies: Record<string, Proxy> = {
     writeFileSync(join(etc, 'records.config'), readFileSync(config, 'utf8') + own);
     writeFileSync(join(etc, 'remap.config'), `map / ${service}\n`);
     writeFileSync(join(etc, 'storage.config'), 'cache 64M\n');
-    const rule = '{ apply: in, ip_addrs: 127.0.0.1, action: allow, methods: ALL }';
-    writeFileSync(join(etc, 'ip_allow.yaml'), `ip_allow:\n  - ${rule}\n`);
+    const rules =
+      'ip_allow:\n  - { apply: in, ip_addrs: 127.0.0.1, action: allow, methods: ALL }\n';
+    writeFileSync(join(etc, 'ip_allow.yaml'), rules);
     const lib = '/usr/lib/trafficserver';
     const layout = {
       ...{ prefix: folder, exec_prefix: folder, bindir: '/usr/bin', sbindir: '/usr/sbin' },

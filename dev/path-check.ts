@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startCountingServer } from '../findings/counting-server.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
 import { emptyContent } from '../src/upstream/transport/empty-content.ts';
@@ -11,7 +12,7 @@ type Options = {
   readonly url: string;
   /** The port of the stand-in. */
   readonly standIn: number;
-  /** How long the stand-in is silent, in milliseconds. The default is longer than the 60 s that many proxies wait. */
+  /** How long the stand-in is silent at least, in milliseconds. The default is longer than the 60 s that many proxies wait. */
   readonly silenceMs?: number;
 };
 
@@ -41,14 +42,16 @@ export async function checkPath({ url, standIn, silenceMs = 65_000 }: Options) {
       const text = `${base} (${status}) does not lead to the stand-in on port ${standIn}. Nothing was checked.\n`;
       return { text, isFine: false };
     }
-    const silent = another.send('silent', 'silent', silenceMs);
+    const end = new AbortController();
+    const silent = another.send('silent', 'silent', end.signal);
     const rows = [];
     for (const [index, { does, before, reply, sent }] of cases.entries()) {
       await send(`before ${index}`, before);
       for (let number = 0; number < sent; number += 1) await send(`case ${index}`, reply);
       rows.push(describe(does, sent, arrivalsOf(`case ${index}`).length));
     }
-    await silent;
+    await Promise.race([silent, sleep(silenceMs)]);
+    end.abort();
     rows.push(describe(`is silent for ${silenceMs / 1000} s`, 1, arrivalsOf('silent').length));
     return reportOf(base, rows);
   } finally {
@@ -88,10 +91,10 @@ function createClient(base: URL) {
   const headers = { ...defineRequest(base, 'GET').headers, ...emptyContent };
   return {
     close: () => agent.destroy(),
-    async send(name: string, reply: string, ms = 60_000): Promise<string> {
+    async send(name: string, reply: string, end = AbortSignal.timeout(60_000)): Promise<string> {
       const target = new URL(`?run=${run}&case=${name}&reply=${reply}`, base);
       try {
-        const sent = request(target, { agent, headers, signal: AbortSignal.timeout(ms) }).end();
+        const sent = request(target, { agent, headers, signal: end }).end();
         const [response] = (await once(sent, 'response')) as [IncomingMessage];
         for await (const _ of response);
         return String(response.statusCode);
