@@ -40,6 +40,7 @@ async function start(replies: Reply[], settling?: Reply, probing: Reply = notExe
   return gateway;
 }
 
+const query = 'mutation { save { __typename } }';
 const notArrived = settled([], true, false);
 const unknown = { kind: 'unknown', error: { code: 'KEY_NOT_CONFIRMED' } };
 const soon = { patienceMs: 30, attemptMs: 500 };
@@ -201,8 +202,6 @@ describe('while the question is not answered', () => {
 });
 
 describe('the body of a write', () => {
-  const query = 'mutation { save { __typename } }';
-
   test.each<[string, string, object]>([
     ['of a client', JSON.stringify({ query, variables: { a: 1 } }), {}],
     [
@@ -257,6 +256,16 @@ describe('the body of a write', () => {
       expect(requests[0]?.body).not.toContain('idempotencyKey');
     },
   );
+});
+
+test('a key of the app in the body alone is the key of the write', async () => {
+  const { origin, requests, keys } = await start([cut, saved]);
+  const body = JSON.stringify({ query, extensions: { idempotencyKey: 'order-8' } });
+  expect(await save(origin, {}, { ...init(), body })).toEqual(kept);
+  expect(keys()).toEqual(['order-8', 'order-8']);
+  for (const request of requests) {
+    expect(JSON.parse(request.body).extensions.idempotencyKey).toBe('order-8');
+  }
 });
 
 test('a query asks nothing', async () => {

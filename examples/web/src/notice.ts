@@ -126,12 +126,14 @@ export function describeLost({ done }: Words, mayAsk: boolean): Notice {
   };
 }
 
-/** The gateway has no record, and may have lost it. */
-export function describeForgotten({ done }: Words): Notice {
+/** The gateway has no record: it may have lost it, or has not got the key of the write. */
+export function describeForgotten({ done }: Words, { code, message }: LedgerError): Notice {
+  const details = ['The answer was lost, and the gateway has no record of it.', checkFirst];
   return {
     tone: 'warning',
     title: `Nobody can say whether ${done}.`,
-    details: ['The answer was lost, and the gateway has no record of it.', checkFirst],
+    // This message says what the operators have to change.
+    details: code === 'KEY_NOT_CONFIRMED' ? [...details, message] : details,
   };
 }
 

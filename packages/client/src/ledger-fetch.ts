@@ -14,7 +14,15 @@ import {
   stops,
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
-import { canCarry, carry, type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
+import {
+  canCarry,
+  carry,
+  type HeadedRequest,
+  isQuery,
+  keyOf,
+  OPERATION_TYPE,
+  split,
+} from './request.ts';
 import {
   type AttemptResult,
   codeOf,
@@ -29,8 +37,6 @@ import { ask, PROBE, settle } from './settle.ts';
 import { times } from './times.ts';
 import { type Caller, hash } from './token.ts';
 
-const KEY = 'idempotency-key';
-
 /** The options of `createLedgerFetch` and a random number of this call. Only writes of the same call are joined. */
 type InstanceOptions = LedgerFetchOptions & { readonly instance: number };
 
@@ -43,7 +49,7 @@ const LONGEST_UPLOAD_MS = 600_000;
 
 /**
  * Creates a `fetch` that sends a mutation until its outcome is known. All requests have the same idempotency key: that of
- * the header `Idempotency-Key`, or a new one. The promise always resolves to a GraphQL response, unless `init.signal` aborts.
+ * the header `Idempotency-Key` or of the body, or a new one. The promise always resolves to a GraphQL response, unless `init.signal` aborts.
  * A double click is sent once. Queries are passed on.
  *
  * @throws {Error} where the browser or engine lacks what it needs
@@ -70,8 +76,8 @@ async function write(
   options: InstanceOptions,
 ): Promise<Response> {
   const { headers, signal } = request;
-  const key = headers.get(KEY) ?? createIntent('');
-  headers.delete(KEY);
+  const key = keyOf(request) ?? createIntent('');
+  headers.delete('idempotency-key');
   const onProgress = (progress: Progress) => tell([options.onProgress, ...listeners], progress);
   const stop = new AbortController();
   stops.set(stop, key);

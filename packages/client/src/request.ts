@@ -30,6 +30,11 @@ export function carry(init: RequestInit, intent: Intent, ageMs: number | undefin
   return withHeaders({ ...init, body: inBody ?? body ?? null }, headers);
 }
 
+/** The key that the app has given to a request, in the header or in the body. */
+export const keyOf = ({ headers, body }: HeadedRequest): string | undefined =>
+  headers.get('idempotency-key') ??
+  textOf(Object(Object(parseJson(textOf(body))).extensions).idempotencyKey);
+
 /** Whether the body of a request can carry an intent. A stream or a form cannot. */
 export const canCarry = ({ body }: RequestInit): boolean => withExtensions(body, {}) !== undefined;
 

@@ -58,8 +58,7 @@ export async function settle<Data extends object = Record<string, unknown>>(
   throwIfAborted(signal);
   // From now on, the same click is a new decision, unless the write has asked by itself: only its options have an `instance`.
   if (!options.instance) known.joinId = undefined;
-  const isArrived = arriving.has(`${url}`) && (known.arrives || isUnsent(known));
-  const result = toResult(last.body, sentAs, isArrived);
+  const result = toResult(last.body, sentAs, known.arrives || isUnsent(known));
   const isKnown = last.state === 'final' && !/LOST|UNKNOWN|CONFIRMED/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
   // The caller's type parameter describes the fields, and `settle` cannot check it.
@@ -92,8 +91,11 @@ export async function ask(
   return last;
 }
 
-function toResult(body: GraphqlBody, intent: Intent, isArrived: boolean): GraphqlBody {
-  const { isComplete, writes }: Record<string, unknown> = Object(body.data?.settleWrites);
+/** The result of `settle`. `wasSeen` says whether the intent was sent only while keys were seen to arrive. */
+function toResult(body: GraphqlBody, intent: Intent, wasSeen: boolean): GraphqlBody {
+  const { isComplete, keyArrived, writes }: Record<string, unknown> = Object(
+    body.data?.settleWrites,
+  );
   if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
   const outcomes = writes.map(({ responseName, outcome }: Record<string, unknown>) => [
     responseName,
@@ -101,8 +103,9 @@ function toResult(body: GraphqlBody, intent: Intent, isArrived: boolean): Graphq
   ]);
   // What became of the fields without an outcome. `readField` reads it in the extensions, because clients take `errors` for a
   // failure.
-  const ofOthers = isArrived
-    ? errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN')
-    : errorBody('KEY_NOT_CONFIRMED', {}, KEY_NOT_CONFIRMED);
+  const ofOthers =
+    wasSeen && keyArrived
+      ? errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN')
+      : errorBody('KEY_NOT_CONFIRMED', {}, KEY_NOT_CONFIRMED);
   return outcomes[0] ? { data: Object.fromEntries(outcomes), extensions: ofOthers } : ofOthers;
 }

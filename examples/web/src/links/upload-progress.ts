@@ -7,9 +7,12 @@ declare global {
   }
 }
 
-/** `fetch`, which cannot report the progress of an upload: a request that asks for it uses XMLHttpRequest. */
+/**
+ * `fetch`, which cannot report the progress of an upload: a request that asks for it uses XMLHttpRequest. The questions of the
+ * client package about a write have the options of the write, and no progress.
+ */
 export const fetchWithProgress: typeof fetch = (input, init) =>
-  init?.onUploadProgress && !(input instanceof Request)
+  init?.onUploadProgress && !(input instanceof Request) && !`${init.body}`.includes('settleWrites')
     ? upload(input, init, init.onUploadProgress)
     : fetch(input, init);
 

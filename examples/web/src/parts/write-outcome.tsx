@@ -132,7 +132,7 @@ function toNotice<Member extends Outcome>(
       if (state.result.kind === 'member') return describe(state.result.member);
       return state.result.kind === 'lost'
         ? describeLost(words, state.mayAsk)
-        : describeForgotten(words);
+        : describeForgotten(words, state.result.error);
     default:
       throw new Error(state satisfies never);
   }
