@@ -25,7 +25,7 @@ export type LedgerFetchOptions = {
   /** How long after a write the same write is a double click, in milliseconds. 0 turns this off. */
   readonly doubleClickMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Sends a request. The global `fetch` by default. */
+  /** Sends a request, also a question about a write, with the options of the write. The global `fetch` by default. */
   readonly fetch?: typeof fetch | undefined;
 };
 
