@@ -1,3 +1,5 @@
+import type { Intent } from '@ledger-gateway/at-most-once';
+import type { AdmissionKey } from './admission/fair-shares.ts';
 import type { Reservation } from './admission/memory.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -12,9 +14,9 @@ export type Caller = {
   /** The claim `sub`, if the token has one. */
   readonly subject: string | null;
   /** A hash of issuer and subject, or of a token without `sub`. Connections, idempotency keys and the log use it. */
-  readonly hash: string;
+  readonly hash: Intent['caller'];
   /** A hash of issuer and subject, or of the issuer alone for tokens without `sub`. Limits for each caller use it. */
-  readonly admissionKey: string;
+  readonly admissionKey: AdmissionKey;
   /** The application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;
 };

@@ -1,6 +1,6 @@
 import { clientDisconnected, overloaded } from '../errors/gateway-error.ts';
 import { remove } from '../lib/remove.ts';
-import { FairShares } from './fair-shares.ts';
+import { type AdmissionKey, FairShares } from './fair-shares.ts';
 
 /** Why nothing entered: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
@@ -34,8 +34,8 @@ type EnterOptions = {
 type Waiting = Readonly<{ amount: number; isUrgent: boolean; since: number; enter(): void }>;
 
 /** What is held until a client acts: until it sends the rest of a body, or receives a response. */
-export type Idle = {
-  readonly caller: string;
+export type Idle<Key extends string = AdmissionKey> = {
+  readonly caller: Key;
   amount(): number;
   /** Whether the client takes too long. */
   isOverdue(): boolean;
@@ -53,17 +53,17 @@ export type Borrower = {
  * The one place where requests and calls wait for a place or memory. Callers take turns. The entries of one caller keep
  * their order, urgent ones first. No caller holds or queues more than its fair share. Every entry must be matched by `leave`.
  */
-export class Gate {
+export class Gate<Key extends string = AdmissionKey> {
   /** How much can be held at the same time: places, or bytes. */
   readonly limit: number;
-  readonly #held: FairShares;
-  readonly #queued: FairShares;
+  readonly #held: FairShares<Key>;
+  readonly #queued: FairShares<Key>;
   readonly #maxWaitMs: number;
   readonly #rejection: (reason: NoPlaceReason) => Error;
   /** The entries that wait, by caller. The first caller is next. */
-  readonly #lines = new Map<string, Waiting[]>();
+  readonly #lines = new Map<Key, Waiting[]>();
   /** The oldest first. An array, since a Set would keep requests from being collected early (docs/decisions/0011). */
-  readonly #idle: Idle[] = [];
+  readonly #idle: Idle<Key>[] = [];
   #borrower: Borrower | undefined;
   #isAdmitting = false;
 
@@ -102,13 +102,13 @@ export class Gate {
   }
 
   /** Until the returned function is called, this is dropped when it is overdue and others need what it holds. */
-  watch(idle: Idle): () => void {
+  watch(idle: Idle<Key>): () => void {
     this.#idle.push(idle);
     return () => remove(this.#idle, idle);
   }
 
   /** Enters if no other entry of the caller waits, none is about to be admitted, and there is enough or can be reclaimed. */
-  tryEnter(caller: string, amount = 1): boolean {
+  tryEnter(caller: Key, amount = 1): boolean {
     return !this.#isAdmitting && !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
@@ -116,7 +116,7 @@ export class Gate {
    * Enters before all entries that wait, if there is enough or can be reclaimed. Only for work in progress, which gives it back
    * when it ends.
    */
-  tryOvertake(caller: string, amount: number): boolean {
+  tryOvertake(caller: Key, amount: number): boolean {
     this.#reclaim(caller, amount);
     const fits = this.#held.fits(caller, amount);
     if (fits) this.take(caller, amount);
@@ -124,14 +124,14 @@ export class Gate {
   }
 
   /** Counts what is held already, whether there is enough or not. */
-  take(caller: string, amount: number): void {
+  take(caller: Key, amount: number): void {
     this.#held.take(caller, amount);
     const { free } = this;
     if (this.#borrower && this.#borrower.borrowed > free) this.#borrower.shrinkTo(free);
   }
 
   /** Resolves when the caller has entered. Rejects with the error for the reason if it does not. */
-  async enter(caller: string, options: EnterOptions = {}): Promise<void> {
+  async enter(caller: Key, options: EnterOptions = {}): Promise<void> {
     const { amount = 1 } = options;
     if (this.tryEnter(caller, amount)) return;
     if (options.signal?.aborted) throw this.#rejection('aborted');
@@ -142,7 +142,7 @@ export class Gate {
   }
 
   /** Enters until this iteration of the event loop ends. Returns undefined if it entered at once, or else as `enter` does. */
-  enterIteration(caller: string, signal?: AbortSignal): Promise<void> | undefined {
+  enterIteration(caller: Key, signal?: AbortSignal): Promise<void> | undefined {
     const leave = () =>
       void setImmediate(() => {
         this.#held.give(caller, 1);
@@ -157,7 +157,7 @@ export class Gate {
    * Gives back what was entered with. Entries that wait are admitted together, at the end of this iteration of the event loop:
    * calls that are sent one by one wake the service each time, which takes more CPU time the more connections there are.
    */
-  leave(caller: string, amount = 1): void {
+  leave(caller: Key, amount = 1): void {
     this.#held.give(caller, amount);
     if (this.waiting === 0 || this.#isAdmitting) return;
     this.#isAdmitting = true;
@@ -167,7 +167,7 @@ export class Gate {
     });
   }
 
-  #wait(caller: string, options: EnterOptions): Promise<void> {
+  #wait(caller: Key, options: EnterOptions): Promise<void> {
     const { amount = 1, isUrgent = false, signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const line = this.#lines.get(caller) ?? [];
@@ -199,10 +199,12 @@ export class Gate {
 
   /** Admits entries that fit, one caller after another. Only callers over their share are skipped. */
   #admit(): void {
-    const fits = ([caller, [first]]: [string, Waiting[]]) =>
+    const fits = ([caller, [first]]: [Key, Waiting[]]) =>
       this.#held.fits(caller, first?.amount ?? 0);
     for (;;) {
-      const [caller = '', line = []] = this.#lines.entries().find(fits) ?? [];
+      const next = this.#lines.entries().find(fits);
+      if (next === undefined) return;
+      const [caller, line] = next;
       const [first] = line;
       if (!first) return;
       this.#lines.delete(caller); // Moves it to the end.
@@ -213,10 +215,10 @@ export class Gate {
   }
 
   /** Drops what is overdue until there is enough for a caller. A caller over its share only gets what is its own. */
-  #reclaim(caller: string, amount: number): void {
+  #reclaim(caller: Key, amount: number): void {
     if (this.#held.fits(caller, amount)) return;
     const isInShare = this.#held.isInShare(caller, amount);
-    const mayDrop = (idle: Idle) =>
+    const mayDrop = (idle: Idle<Key>) =>
       idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue();
     for (const idle of this.#idle.filter(mayDrop)) {
       if (this.#held.fits(caller, amount)) return;
@@ -226,7 +228,7 @@ export class Gate {
   }
 
   /** Whether no more of a caller may wait. What is not urgent would wait as long as its oldest entry, often in vain. */
-  #isFullFor(caller: string, { isUrgent }: EnterOptions): boolean {
+  #isFullFor(caller: Key, { isUrgent }: EnterOptions): boolean {
     const [oldest] = this.#lines.get(caller) ?? [];
     const waitedMs = oldest ? performance.now() - oldest.since : 0;
     const isLong = !isUrgent && waitedMs > this.#maxWaitMs * 0.75;

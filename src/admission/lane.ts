@@ -1,4 +1,5 @@
 import { remove } from '../lib/remove.ts';
+import type { AdmissionKey } from './fair-shares.ts';
 import { disconnected } from './gate.ts';
 
 /**
@@ -10,7 +11,7 @@ const MIN_MS = 2;
 const MAX_MS = 32;
 
 /** The request that a turn belongs to, known by its caller and by when it arrived. */
-type Owner = { readonly caller: string; readonly since: number };
+type Owner = { readonly caller: AdmissionKey; readonly since: number };
 /** Work that waits for its turn. */
 type Waiting = Owner & { begin(): void };
 
@@ -35,15 +36,15 @@ export class Lane {
   #budgetMs = MIN_MS;
   #isCounting = false;
   /** For how many more iterations each caller rests. */
-  readonly #resting = new Map<string, number>();
+  readonly #resting = new Map<AdmissionKey, number>();
   /** The work that waits, by caller, the oldest request first. The first caller is next. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<AdmissionKey, Waiting[]>();
 
   /**
    * Returns undefined if work of a request may run now, in a new turn or as part of the current one. Otherwise returns a
    * promise that resolves when its turn begins, and rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
-  take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
+  take(caller: AdmissionKey, since: number, signal?: AbortSignal): Promise<void> | undefined {
     const running = this.#running;
     if (running) {
       const isPart = running.caller === caller && running.since === since;
@@ -75,7 +76,7 @@ export class Lane {
     return promise;
   }
 
-  #isFreeFor(caller: string): boolean {
+  #isFreeFor(caller: AdmissionKey): boolean {
     return this.#spentMs < this.#budgetMs && !this.#resting.has(caller);
   }
 

@@ -1,4 +1,5 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
+import type { AdmissionKey } from './fair-shares.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request or a call to the service may hold without reserving it, in bytes. Its place pays for it. */
@@ -17,7 +18,7 @@ export class Memory extends Gate {
   }
 
   /** Opens the reservation of one call of a caller, or of a request that has a place in `places`. */
-  open(caller: string, places?: Gate): Reservation {
+  open(caller: AdmissionKey, places?: Gate): Reservation {
     return new Reservation(this, caller, places);
   }
 }
@@ -30,7 +31,7 @@ export type IdleClient = Pick<Idle, 'isOverdue'> & { disconnect(): void };
  * and the response until the client has received it. `close` gives everything back.
  */
 export class Reservation {
-  readonly caller: string;
+  readonly caller: AdmissionKey;
   readonly #gate: Gate;
   readonly #places: Gate | undefined;
   /** All bytes that were asked for, including those that are waited for. */
@@ -41,7 +42,7 @@ export class Reservation {
   #unwatch: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(gate: Gate, caller: string, places?: Gate) {
+  constructor(gate: Gate, caller: AdmissionKey, places?: Gate) {
     this.caller = caller;
     this.#gate = gate;
     this.#places = places;

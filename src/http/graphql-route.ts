@@ -3,6 +3,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { AdmissionKey } from '../admission/fair-shares.ts';
 import type { Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
 import type { IdleClient, Memory, Reservation } from '../admission/memory.ts';
@@ -33,7 +34,7 @@ declare module 'fastify' {
     /** Null if the request has no token. */
     scope: RequestScope | null;
     /** That of its caller, or the one of all requests without a token. */
-    admissionKey: string;
+    admissionKey: AdmissionKey;
     /** The memory that the request holds. */
     reservation?: Reservation;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */

@@ -1,9 +1,9 @@
-import { type Limiter, StoreUnavailable } from '@ledger-gateway/at-most-once';
+import { type Intent, type Limiter, StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { Gate, rejectionWith } from '../admission/gate.ts';
 
 /** Limits how many changes of keys are in progress, by caller: thousands of changes of one caller would delay those of others. */
 export function createKeyLimiter(): Limiter {
-  const gate = new Gate({
+  const gate = new Gate<Intent['caller']>({
     limit: 64, // More would only wait for each other in the store.
     maxWaiting: Infinity,
     maxWaitMs: 5000,

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { AdmissionKey } from '../admission/fair-shares.ts';
 import type { Memory } from '../admission/memory.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { isList, memoryOf } from './responses.ts';
@@ -10,7 +11,7 @@ export type ReadSource = 'kept' | 'joined' | 'sent';
 
 /** A call that equal reads share while it is in flight, and afterwards if its list is kept. */
 type Entry = {
-  readonly caller: string;
+  readonly caller: AdmissionKey;
   readonly result: Promise<unknown>;
   readonly controller: AbortController;
   /** The reads that wait for it. */
@@ -59,7 +60,7 @@ export class ReadCache {
   }
 
   /** Call when a write of a caller is sent and when it ends: later reads do not share earlier calls. */
-  forget(caller: string): void {
+  forget(caller: AdmissionKey): void {
     for (const key of this.#keys.get(caller) ?? []) this.#entries.delete(key);
   }
 
@@ -113,7 +114,7 @@ export class ReadCache {
 
   #start(
     key: string,
-    caller: string,
+    caller: AdmissionKey,
     call: (controller: AbortController) => Promise<unknown>,
   ): Entry {
     const controller = new AbortController();

@@ -1,12 +1,14 @@
+import type { CallerHash } from './intent.ts';
+
 /**
  * Limits how many changes of keys are in progress, by caller, so that thousands of changes of one caller do not delay those of
  * others.
  */
 export type Limiter = {
   /** Resolves when a change may begin. Urgent ones begin before others of their caller. Rejects with `StoreUnavailable`. */
-  enter(caller: string, isUrgent: boolean): Promise<void>;
+  enter(caller: CallerHash, isUrgent: boolean): Promise<void>;
   /** Ends a change that has begun. */
-  leave(caller: string): void;
+  leave(caller: CallerHash): void;
 };
 
 export const unlimited: Limiter = { enter: async () => {}, leave() {} };

@@ -1,3 +1,4 @@
+import type { AdmissionKey } from '../../admission/fair-shares.ts';
 import { NotSent, UpstreamError } from '../upstream-error.ts';
 
 /** How many faults in a row open the circuit: those of one caller for this caller, those of several callers for all. */
@@ -12,7 +13,7 @@ const circuitOpen = new NotSent('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' 
 
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {
-  readonly caller: string;
+  readonly caller: AdmissionKey;
   /** In the time of `performance.now()`. */
   readonly deadline: number;
   send(): Promise<Result>;
@@ -50,14 +51,14 @@ export class CircuitBreaker {
   }
 
   /** Whether calls of this caller are rejected, unless they are probes. */
-  isOpenFor(caller: string): boolean {
+  isOpenFor(caller: AdmissionKey): boolean {
     if (this.#faults < FAULTS) return false;
     const own = this.#faultyCallers.get(caller) ?? 0;
     return this.#faultyCallers.size >= CALLERS || own >= FAULTS;
   }
 
   /** Throws if a call of this caller would be rejected now. A caller whose probe fails must not prevent the probes of others. */
-  check(caller: string): void {
+  check(caller: AdmissionKey): void {
     if (!this.isOpenFor(caller)) return;
     const now = performance.now();
     const last = this.#probes.get(caller) ?? Number.NEGATIVE_INFINITY;
@@ -93,7 +94,7 @@ export class CircuitBreaker {
     if (this.isOpenFor(caller)) throw circuitOpen;
   }
 
-  #recordError(error: UpstreamError, caller: string, hasTime: boolean): void {
+  #recordError(error: UpstreamError, caller: AdmissionKey, hasTime: boolean): void {
     // The time that the gateway takes to decode a response is no fault of the service.
     const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
     if (error.transient || isLate) {
@@ -109,7 +110,7 @@ export class CircuitBreaker {
     this.#probes.clear();
   }
 
-  #recordFault(caller: string): void {
+  #recordFault(caller: AdmissionKey): void {
     this.#faults += 1;
     this.#faultyCallers.set(caller, (this.#faultyCallers.get(caller) ?? 0) + 1);
     if (this.#faults !== FAULTS) return;
@@ -122,7 +123,7 @@ export class CircuitBreaker {
     this.#onChange(to);
   }
 
-  #recordProbe(caller: string): void {
+  #recordProbe(caller: AdmissionKey): void {
     this.#probedAt = performance.now();
     this.#probes.set(caller, this.#probedAt);
     for (const [earlier, at] of this.#probes) {
