@@ -7,6 +7,7 @@ import { intents } from './scenarios/intents.ts';
 import { intentsSimulated } from './scenarios/intents-simulated.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
+import { surplusResponses } from './scenarios/surplus.ts';
 
 /**
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
@@ -17,6 +18,7 @@ import { oneCaller } from './scenarios/one-caller.ts';
  */
 const scenarios: Scenario[] = [
   ...faults,
+  surplusResponses,
   oneCaller,
   freeze,
   intents,

@@ -3,12 +3,13 @@ import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type CallPolicy, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
+import { createConnectionObserver } from './connection-metrics.ts';
 import type { ReadRequest } from './operations.ts';
 import { ReadCache } from './read-cache.ts';
 import { createTransport, type TransportOptions } from './transport/got-client.ts';
 
 /** The settings of the service. Durations are in milliseconds. */
-type ServiceSettings = Omit<TransportOptions, 'onEarlyClose'> & {
+type ServiceSettings = Omit<TransportOptions, 'observer'> & {
   /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
   maxConcurrency: number;
@@ -29,9 +30,10 @@ type ServiceParts = {
 export function connectService(settings: ServiceSettings, parts: ServiceParts) {
   const { baseUrl, timeoutMs, maxResponseBytes, maxConcurrency } = settings;
   const { readCacheMs, metrics, ...others } = parts;
-  const onEarlyClose = () =>
-    parts.log.warn({ service: 'ledger' }, 'service closed a connection early');
-  const transport = createTransport({ ...settings, onEarlyClose });
+  const transport = createTransport({
+    ...settings,
+    observer: createConnectionObserver(metrics, parts.log),
+  });
   const readCache = new ReadCache(readCacheMs, parts.memory);
   const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
   const observer = createCallObserver(metrics);

@@ -63,7 +63,6 @@ export function startCalls(
     maxConcurrency?: number;
     timeoutMs?: number;
     maxResponseBytes?: number;
-    idleMarginMs?: number;
     keepAliveS?: number | undefined;
     memory?: Memory;
     readCacheMs?: number;
@@ -74,18 +73,26 @@ export function startCalls(
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
   const baseUrl = new URL(service.url);
+  const counts = {
+    ...{ attempted: 0, cached: 0, retried: 0, sent: 0, joined: 0, kept: 0 },
+    ...{ opened: 0, closedEarly: 0, surplus: 0 },
+  };
+  const count = (name: keyof typeof counts) => () => {
+    counts[name] += 1;
+  };
   const transport = createTransport({
     ...limits,
     tls: {},
     ...options,
     baseUrl,
     headers: {},
+    observer: {
+      opened: count('opened'),
+      closedEarly: count('closedEarly'),
+      surplus: count('surplus'),
+    },
   });
   closeAfterTest(() => transport.close());
-  const counts = { attempted: 0, cached: 0, retried: 0, sent: 0, joined: 0, kept: 0 };
-  const count = (name: keyof typeof counts) => () => {
-    counts[name] += 1;
-  };
   const observer: CallObserver = {
     attempted: count('attempted'),
     cached: count('cached'),

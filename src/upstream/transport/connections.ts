@@ -1,97 +1,187 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { createSecureContext } from 'node:tls';
-import { LRUCache } from 'lru-cache';
-import { buildConnector, Pool } from 'undici';
-import type { RequestScope } from '../../request-scope.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import { readAfterFailedWrite } from './early-response.ts';
-import { skipContinue } from './interim-response.ts';
+import { Client } from 'undici';
+import type { Sent } from '../upstream-error.ts';
+import { createConnector } from './connector.ts';
+import { KeepAlive } from './keep-alive.ts';
 import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
 export type ConnectionOptions = {
   baseUrl: URL;
   timeoutMs: number;
   tls: TlsFiles;
-  /** How long the service keeps idle connections, in seconds. By default, this is learned from its responses. */
+  /** How long the service keeps idle connections, in seconds. By default, this is learned. */
   keepAliveS?: number | undefined;
-  /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
-  idleMarginMs?: number | undefined;
-  /** Called when connections for writes are no longer reused, because the service has closed one too early. */
-  onEarlyClose?: (() => void) | undefined;
+  observer: ConnectionObserver;
 };
 
-/** The connections to the service, by the effect of an operation. */
-export function createConnections(options: ConnectionOptions) {
-  const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs = 1000 } = options;
-  const { onEarlyClose = () => {} } = options;
-  const { origin } = baseUrl;
-  // One connector for all connections, so that files are parsed once and TLS sessions are resumed. Its timeout is longer than
-  // any deadline.
-  const connectorFor = (files: TlsFiles) => {
-    const secureContext = createSecureContext(files);
-    return buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, secureContext });
-  };
-  let connector = connectorFor(tls);
-  const settings = {
-    pipelining: 1,
-    allowH2: false,
-    connect: ((...target) => connector(...target)) satisfies buildConnector.connector,
-    // The deadline of the call replaces undici's timeouts.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveMaxTimeout: MAX_IDLE_MS,
-    keepAliveTimeoutThreshold: idleMarginMs,
-  };
-  // A connection belongs to one caller: if a service sent one response too many, the next request would receive it. A further
-  // caller takes the place of the one that was idle for longest. A pool has no limit of connections: the gate limits calls, and
-  // a connection whose error response is being discarded must not delay another call.
-  const pools = new LRUCache<string, Pool>({
-    max: 1000,
-    memoMethod: () => new Pool(origin, settings),
-    dispose: (pool) => void pool.close(() => {}),
-  });
-  const writes = new WriteConnections(origin, settings, keepAliveS, onEarlyClose);
-  return {
-    read: ({ caller }: RequestScope): Connection => ({ dispatcher: pools.memo(caller.hash) }),
-    // If the service closes a reused connection during the request, the outcome is unknown (docs/decisions/0003).
-    write: ({ caller }: RequestScope) => writes.take(caller.hash),
-    /** Uses these files for new connections. Idle connections are closed, and those in use close after their response. */
-    useTls(files: TlsFiles) {
-      connector = connectorFor(files);
-      pools.clear();
-      writes.close();
-    },
-    close() {
-      writes.close();
-      for (const pool of pools.values()) pool.destroy(() => {});
-    },
-  };
-}
+export type ConnectionObserver = {
+  /** A connection was opened. */
+  opened(): void;
+  /** The service has closed a connection on which a write could have been sent. */
+  closedEarly(): void;
+  /** The service has sent a response that no request has asked for. From now on, each exchange has a connection of its own. */
+  surplus(): void;
+};
+
+/** How long a connection rests after an exchange, in milliseconds, so that a surplus response reaches nobody. */
+const REST_MS = 50;
+/** How long a connection is used, in milliseconds. A further one may lead to another address or instance of the service. */
+const LIFE_MS = 300_000;
+/** How many connections may be idle: enough for 5,000 exchanges a second. */
+const MAX_IDLE = 512;
+
+/** An open connection. Its times are those of `performance.now()`. */
+type Open = {
+  readonly client: Client;
+  readonly generation: number;
+  readonly expires: number;
+  socket?: Socket;
+  /** The end of its last exchange. */
+  idleSince: number;
+  /** How long it was idle before its current exchange, in milliseconds. 0 if it is new. */
+  idleMs: number;
+};
 
 /**
- * Creates a connector that checks whether a new connection is open before it is used. The kernel completes a connection before
- * the service accepts it, so the service may have closed it meanwhile. The event loop notices this only at its next poll.
+ * The connections to the service, which all callers share. A connection is used again only if its last exchange ended whole, if
+ * nothing has arrived since, and for a write, only while the service certainly keeps it open (docs/decisions/0030).
  */
-function buildVerifiedConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildConnector(options);
-  return (target, callback) =>
-    connect(target, async (...[error, socket]) => {
-      if (error) return callback(error, null);
-      // The first call ends the iteration that completed the connection. The second one comes after a poll.
-      await immediate();
-      await immediate();
-      // A connection on which the service has sent something before the request is not used either.
-      const isOpen = !socket.destroyed && !socket.readableEnded && socket.readableLength === 0;
-      if (isOpen) {
-        readAfterFailedWrite(socket);
-        callback(null, socket);
-        return skipContinue(socket);
-      }
-      socket.destroy();
-      // This is no error of undici's, because after those a client connects again and again.
-      const details = { fault: 'closed before sending', transient: true };
-      callback(new UpstreamError('UPSTREAM_UNAVAILABLE', details), null);
+export class Connections {
+  readonly #options: ConnectionOptions;
+  readonly #keepAlive: KeepAlive;
+  /** Those that were idle for longest come first. */
+  readonly #idle: Open[] = [];
+  #connect: ReturnType<typeof createConnector>;
+  /** A connection of an earlier generation is not used again. */
+  #generation = 0;
+  #isShared = true;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#keepAlive = new KeepAlive(options.keepAliveS);
+    this.#connect = this.#connectorFor(options.tls);
+  }
+
+  /** Takes a connection for one exchange. */
+  async take(effect: 'read' | 'write'): Promise<Required<Connection>> {
+    // Ends this iteration of the event loop. undici waits for one more before it uses a connection again, so a poll comes in
+    // between: what has arrived on the connection is noticed. If the service has closed it, undici opens another one.
+    if (this.#idle.length > 0) await immediate();
+    const open = this.#takeIdle(effect) ?? this.#open();
+    return {
+      dispatcher: open.client,
+      reset: !this.#isShared,
+      release: (headers, sent) => this.#release(open, effect, headers, sent),
+    };
+  }
+
+  /** Uses these files for new connections. Idle connections are closed, and those in use close after their response. */
+  useTls(files: TlsFiles): void {
+    this.#connect = this.#connectorFor(files);
+    this.close();
+  }
+
+  /** Closes the idle connections; those in use close after their response. */
+  close(): void {
+    this.#generation += 1;
+    for (const { client } of this.#idle.splice(0)) client.destroy(() => {});
+  }
+
+  /** One connector for many connections, so that files are parsed once. Its timeout is longer than any deadline. */
+  #connectorFor(files: TlsFiles) {
+    return createConnector(files, this.#options.timeoutMs * 2);
+  }
+
+  /**
+   * A read takes the connection that was idle for longest: it shows how long the service keeps one, and it may be repeated. A
+   * write takes the one that is certain to be open.
+   */
+  #takeIdle(effect: 'read' | 'write'): Open | undefined {
+    const now = performance.now();
+    const isUsable = ({ idleSince, expires, socket }: Open) =>
+      now - idleSince >= REST_MS &&
+      now < expires &&
+      // The whole request was sent, although its response may have come earlier.
+      socket?.writableLength === 0 &&
+      (effect === 'read' || now - idleSince <= this.#keepAlive.certainMs);
+    const index =
+      effect === 'read' ? this.#idle.findIndex(isUsable) : this.#idle.findLastIndex(isUsable);
+    const [open] = index < 0 ? [] : this.#idle.splice(index, 1);
+    if (open) open.idleMs = now - open.idleSince;
+    return open;
+  }
+
+  #open(): Open {
+    const { baseUrl, keepAliveS, observer } = this.#options;
+    const client = new Client(baseUrl.origin, {
+      pipelining: 1,
+      allowH2: false,
+      connect: (target, callback) =>
+        this.#connect(target, (...[error, socket]) => {
+          if (error) return callback(error, null);
+          observer.opened();
+          open.socket = socket;
+          callback(null, socket);
+        }),
+      // The deadline of the call replaces undici's timeouts.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // An idle connection is closed a second before the service would close it, as far as that is known.
+      keepAliveTimeout: keepAliveS ? keepAliveS * 1000 - 1000 : LIFE_MS,
+      keepAliveMaxTimeout: LIFE_MS,
+      keepAliveTimeoutThreshold: 1000,
     });
+    // Connections that are opened together do not end together.
+    const expires = performance.now() + LIFE_MS * (0.8 + Math.random() / 5);
+    const open: Open = { client, generation: this.#generation, expires, idleSince: 0, idleMs: 0 };
+    client.on('disconnect', (_origin, _targets, error) => this.#onClose(open, error));
+    return open;
+  }
+
+  /** @param headers those of a complete response, or null */
+  #release(
+    open: Open,
+    effect: 'read' | 'write',
+    headers: IncomingHttpHeaders | null,
+    sent: Sent,
+  ): void {
+    if (sent === 'yes') {
+      if (effect === 'read') this.#keepAlive.answered(open.idleMs);
+      open.idleMs = 0;
+    }
+    // Without a response, the request may still be waiting for its connection.
+    if (!headers) return void open.client.destroy(() => {});
+    this.#keepAlive.announced(headers);
+    const isCurrent = this.#isShared && open.generation === this.#generation;
+    if (!isCurrent) return void open.client.close(() => {});
+    open.idleSince = performance.now();
+    this.#idle.push(open);
+    if (this.#idle.length > MAX_IDLE) this.#idle.shift()?.client.destroy(() => {});
+  }
+
+  /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
+  #onClose(open: Open, { code = '', message }: { code?: string; message: string }): void {
+    const now = performance.now();
+    const index = this.#idle.indexOf(open);
+    if (index >= 0) {
+      this.#idle.splice(index, 1);
+      open.client.destroy(() => {});
+      open.idleMs = now - open.idleSince;
+    }
+    const { observer } = this.#options;
+    if (message === 'bad response') {
+      if (this.#isShared) observer.surplus();
+      this.#isShared = false;
+      this.close();
+    } else if (open.idleMs > 0 && isBreak.test(code) && this.#keepAlive.closed(open.idleMs)) {
+      observer.closedEarly();
+    }
+    open.idleMs = 0;
+  }
 }
+
+/** The codes of undici's errors, and of the system's, if the connection was closed by the service. */
+const isBreak = /^UND_ERR_SOCKET$|^E/;

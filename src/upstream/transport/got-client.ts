@@ -3,10 +3,11 @@ import { memo } from '../../lib/memo.ts';
 import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import type { Operation, UpstreamRequest } from '../operations.ts';
-import { type ConnectionOptions, createConnections } from './connections.ts';
+import { type ConnectionOptions, Connections } from './connections.ts';
 import { emptyContent } from './empty-content.ts';
 import { defineRequest } from './got-request.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -23,7 +24,7 @@ export type Transport = ReturnType<typeof createTransport>;
 export function createTransport(options: TransportOptions) {
   const { uniqueParam } = options;
   let ownHeaders = options.headers;
-  const connections = createConnections(options);
+  const connections = new Connections(options);
   const requestOf = memo(({ name, method }: Operation) =>
     defineRequest(new URL(name, options.baseUrl), method),
   );
@@ -49,7 +50,7 @@ export function createTransport(options: TransportOptions) {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(isGetWrite && emptyContent),
       };
-      const connection = await connections[effect](scope);
+      const connection = await connections.take(effect);
       const unique =
         isGetWrite && uniqueParam !== undefined ? uniqueSearch(uniqueParam, search) : '';
       const path = request.path + search + unique;
@@ -60,8 +61,8 @@ export function createTransport(options: TransportOptions) {
       ownHeaders = headers;
     },
     /** Uses these files for every further connection. */
-    useTls: connections.useTls,
-    close: connections.close,
+    useTls: (files: TlsFiles) => connections.useTls(files),
+    close: () => connections.close(),
   };
 }
 

@@ -6,15 +6,7 @@ import { operations } from '../../../src/upstream/declarations.ts';
 import { until } from '../../../testkit/eventually.ts';
 import { freePort } from '../../../testkit/port.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
-import {
-  glCodesOf,
-  neverAborted,
-  retryable,
-  scopeOf,
-  startCalls,
-  startOutcomes,
-  unknown,
-} from '../../support/upstream-call.ts';
+import { retryable, startOutcomes, unknown } from '../../support/upstream-call.ts';
 
 /** A write with a body. */
 const save = { ...operations.saveApproverList.encode({ body: [{}] }), responseName: 'result' };
@@ -113,29 +105,6 @@ test('the outcome of a write is unknown if the service switches protocols', asyn
   const service = await startTcp(onRequest((socket) => socket.write(switching)));
   const outcome = await startOutcomes(service.url, { timeoutMs: 1000 }).write();
   expect(outcome).toMatch(/^unknown: /);
-});
-
-test('a surplus response that arrives late reaches no other caller', async () => {
-  const { url } = await startTcp((socket) =>
-    socket.on('data', (request) => {
-      const message = /Bearer (\w+)/i.exec(String(request))?.[1];
-      const body = JSON.stringify({ service_status: { status: 0, message }, list: [] });
-      const response = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-      socket.write(response);
-      setTimeout(() => socket.writable && socket.write(response), 1);
-    }),
-  );
-  const { calls } = startCalls({ url });
-  const read = async (n: number) => {
-    const name = n % 2 === 0 ? 'ada' : 'bob';
-    // As tokens without `sub`, which are one caller for admission, but no connection.
-    const scope = scopeOf(name, neverAborted, n % 4 < 2 ? name : null);
-    const { message } = await calls
-      .read(glCodesOf(`p${n}`), scope)
-      .catch(() => ({ message: name }));
-    expect(message).toBe(name);
-  };
-  for (let n = 0; n < 300; n += 3) await Promise.all([read(n), read(n + 1), read(n + 2)]);
 });
 
 test('the deadline of a call alone limits how long a response may pause', async () => {

@@ -66,12 +66,12 @@ test('with mutual TLS, a renewed certificate is used by new connections; idle on
     UPSTREAM_TLS_CERT_FILE: current.certFile,
     UPSTREAM_TLS_KEY_FILE: current.keyFile,
   });
-  expect((await gateway.graphql(read)).errors).toBeUndefined();
   const held = once(responses, 'held');
   const writing = gateway.graphql(write);
   const [respond] = await held;
+  expect((await gateway.graphql(read)).errors).toBeUndefined();
 
-  const idleClosed = once(clients[0]?.socket ?? new EventEmitter(), 'close');
+  const idleClosed = once(clients[1]?.socket ?? new EventEmitter(), 'close');
   await rename(renewed.certFile, current.certFile);
   await gateway.logLine({
     msg: 'cannot apply changed files',

@@ -1,12 +1,19 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { createServer, type TLSSocket } from 'node:tls';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import { operations } from '../../../src/upstream/declarations.ts';
 import type { WriteRequest } from '../../../src/upstream/operations.ts';
 import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { portOf } from '../../../testkit/port.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
-import { startOutcomes, upgradeToHq } from '../../support/upstream-call.ts';
+import { scopeOf, startCalls, startOutcomes, upgradeToHq } from '../../support/upstream-call.ts';
 
 /*
  * What the gateway changes inside of undici and of sockets, because there is no option for it. If a test fails after an update,
@@ -111,4 +118,61 @@ test('a service that closes the connection before the request has arrived, witho
     body: 'x'.repeat(12_000_000),
   };
   expect(await startOutcomes(url).write(upload)).toBe('unknown: UPSTREAM_UNAVAILABLE');
+});
+
+// connections.ts
+
+test.each<[string, (socket: Socket) => unknown, 'surplus' | 'closedEarly']>([
+  ['a response', (socket) => socket.write(ok), 'surplus'],
+  ['the first bytes of one', (socket) => socket.write('HTTP/1'), 'surplus'],
+  ['a response, and closes', (socket) => socket.end(ok), 'surplus'],
+  ['other bytes', (socket) => socket.write('surplus'), 'surplus'],
+  ['nothing, and closes', (socket) => socket.end(), 'closedEarly'],
+  ['nothing, and resets', (socket) => socket.resetAndDestroy(), 'closedEarly'],
+])('a service that sends %s on an idle connection is understood', async (_, react, event) => {
+  const { url, sockets } = await startTcp((socket) => socket.on('data', () => socket.write(ok)));
+  const { calls, counts } = startCalls({ url }, { keepAliveS: 60 });
+  await calls.write(upgradeToHq, scopeOf());
+  await immediate(); // A connection that ends earlier was not idle.
+  for (const socket of sockets) react(socket);
+  await until(() => counts.surplus + counts.closedEarly > 0);
+  const none = { surplus: 0, closedEarly: 0 };
+  expect(counts).toMatchObject({ ...none, [event]: 1 });
+});
+
+test.each([
+  ['another response', ok],
+  ['other bytes', 'surplus'],
+])('%s together with the response is surplus', async (_, surplus) => {
+  const { url } = await startTcp((socket) => socket.on('data', () => socket.write(ok + surplus)));
+  const { calls, counts } = startCalls({ url });
+  expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ status: 0 });
+  await until(() => counts.surplus > 0);
+});
+
+// connector.ts
+
+test('a TLS session is resumed, also after a garbage collection, for which undici has no reason to keep it', async () => {
+  const ca = await createPrivateCa();
+  const { cert, key } = await ca.issue('service');
+  const isReused: boolean[] = [];
+  const server = createServer({ cert, key }, (socket: TLSSocket) => {
+    isReused.push(socket.isSessionReused());
+    socket.on('error', () => {});
+    socket.on('data', () => socket.end(ok));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeAfterTest(() => void server.close());
+  const url = `https://127.0.0.1:${portOf(server.address())}/`;
+  const { read } = startOutcomes(url, { tls: { ca: ca.cert } });
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  for (let n = 0; n < 4; n++) {
+    expect(await read()).toBe('success');
+    for (let waits = 0; waits < 10; waits++) await immediate(); // The session arrives after the response.
+    collect();
+    await immediate();
+  }
+  expect(isReused).toEqual([false, true, true, true]);
 });
