@@ -143,7 +143,7 @@ export const LedgerOutcomeUnknownCode = {
   ORPHANED: 'ORPHANED',
   /** The service responded with the HTTP status 408 or 5xx, or with a 4xx that is not registered for HTTP. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
-  /** The service responded with a redirect, or with something that is incomplete, unreadable or too large. Or a cache responded in its place. */
+  /** The service responded with a redirect, or with something that is incomplete, unreadable, contradictory or too large. Or a cache responded in its place. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
   /** The service did not respond in time. */
   UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
