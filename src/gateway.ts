@@ -11,7 +11,7 @@ import { type Config, settingsOf } from './config/config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
 import type { ContextDependencies } from './graphql/request-context.ts';
-import { createExplorer } from './http/explorer.ts';
+import type { Explorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
@@ -53,7 +53,7 @@ export async function startGateway(
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
-  const { port, host, explorer, explorerHeaders } = config.http;
+  const { port, host } = config.http;
   const server = await createServer({
     settings: config.http,
     introspection: config.graphql.introspection,
@@ -62,7 +62,7 @@ export async function startGateway(
     lane,
     authenticator,
     execute: graphql.execute,
-    explorer: await createExplorer(explorer, explorerHeaders),
+    explorer: await loadExplorer(config.http),
     isReady,
     metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
@@ -159,4 +159,11 @@ function createAudit(
 ): Audit | undefined {
   if (output === 'off') return undefined;
   return new Audit({ output: createAuditOutput(output, stdout, telemetry), subject });
+}
+
+/** The explorer, which is loaded only where it is switched on. */
+async function loadExplorer(http: Config['http']): Promise<Explorer | undefined> {
+  if (http.explorer === 'off') return undefined;
+  const { createExplorer } = await import('./http/explorer.ts');
+  return createExplorer(http.explorer, http.explorerHeaders);
 }

@@ -13,8 +13,11 @@ type Page = { html: string; assets?: Asset[]; policy: string[] };
  */
 type Asset = { url: string; type: string; gzipped: Promise<Buffer> };
 
-/** The page and its assets, compressed once, because every response sends the same bytes. */
-export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string; assets: Asset[] };
+/** Sends the page or one of its assets. Undefined if the request is for neither. */
+export type Explorer = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply | undefined>;
 
 const commonPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
@@ -26,22 +29,26 @@ const operationsFolder = new URL('../../examples/operations/', import.meta.url);
 
 /**
  * The explorer at `GET /graphql`, preloaded with a document for every operation and with `headers`:
- * Apollo Sandbox, embedded from its CDN, or GraphiQL, served entirely by the gateway.
+ * Apollo Sandbox, embedded from its CDN, or GraphiQL, served entirely by the gateway. The page and its assets are compressed
+ * once with gzip, which every browser accepts.
  */
 export async function createExplorer(
-  kind: 'sandbox' | 'graphiql' | 'off',
+  kind: 'sandbox' | 'graphiql',
   headers: Record<string, string>,
-): Promise<Explorer | undefined> {
-  if (kind === 'off') return undefined;
+): Promise<Explorer> {
   const documents = readdirSync(operationsFolder)
     .sort()
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
   const render = kind === 'sandbox' ? sandbox : graphiql;
   const { html, assets = [], policy } = await render(documents, headers);
-  return {
-    gzipped: gzip(html),
-    contentSecurityPolicy: [commonPolicy, ...policy].join('; '),
-    assets,
+  const page = gzip(html);
+  return async (request, reply) => {
+    const asset = assets.find(({ url }) => url === request.url);
+    if (!asset && !acceptsPage(request)) return undefined;
+    if (asset) reply.header('cache-control', 'public, max-age=31536000, immutable');
+    else reply.header('content-security-policy', [commonPolicy, ...policy].join('; '));
+    reply.type(asset?.type ?? 'text/html; charset=utf-8');
+    return reply.header('content-encoding', 'gzip').send(await (asset?.gzipped ?? page));
   };
 }
 
@@ -52,22 +59,6 @@ export async function createExplorer(
 function acceptsPage({ method, headers, url }: FastifyRequest): boolean {
   const isQuery = headers.authorization !== undefined && /[?&]query=/.test(url);
   return method === 'GET' && headers.accept?.includes('text/html') === true && !isQuery;
-}
-
-/** Responds with the page or one of its assets, in gzip, which every browser accepts. Undefined if the request is for neither. */
-export async function sendExplorer(
-  explorer: Explorer,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply | undefined> {
-  const asset = explorer.assets.find(({ url }) => url === request.url);
-  if (asset) reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type);
-  else if (acceptsPage(request)) {
-    reply.header('content-security-policy', explorer.contentSecurityPolicy);
-    reply.type('text/html; charset=utf-8');
-  } else return undefined;
-  const { gzipped } = asset ?? explorer;
-  return reply.header('content-encoding', 'gzip').send(await gzipped);
 }
 
 function sandbox(documents: string[], headers: Record<string, string>): Page {

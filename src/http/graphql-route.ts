@@ -19,7 +19,7 @@ import type { Execute, GivenKey, RequestScope } from '../request-scope.ts';
 import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
-import { type Explorer, sendExplorer } from './explorer.ts';
+import type { Explorer } from './explorer.ts';
 import { acceptedType, pickHeaders, responseType } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
@@ -85,7 +85,7 @@ export function registerGraphqlRoute(
     // This runs before the body is read, so that a client without a valid token cannot send one.
     async onRequest(request, reply) {
       drain.requestArrived();
-      if (options.explorer && (await sendExplorer(options.explorer, request, reply))) return reply;
+      if (options.explorer && (await options.explorer(request, reply))) return reply;
       request.span = startRequestSpan(request, reply);
       if (!acceptedType(request.headers)) throw new InvalidRequest(406);
       const credentials = await authenticate(request, options);

@@ -79,6 +79,13 @@ test('the package that executes an intent at most once imports nothing of the ga
   expect(imported.filter((target) => !own.some((name) => target.startsWith(name)))).toEqual([]);
 });
 
+test('the explorer is loaded only where it is switched on', () => {
+  const importing = files.filter((file) =>
+    /^import (?!type).*\/explorer\.ts'/m.test(readFileSync(join(src, file), 'utf8')),
+  );
+  expect(importing).toEqual([]);
+});
+
 test('no files import each other in a circle', () => {
   let left = files;
   const imports = new Map(files.map((file) => [file, importsOf(file)]));
