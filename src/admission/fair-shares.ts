@@ -11,52 +11,42 @@ export type AdmissionKey = string & { readonly kind?: 'admission key' };
  */
 export class FairShares<Key extends string = AdmissionKey> {
   readonly #limit: number;
-  readonly #timesFree: number;
   /** How much each caller holds. Callers that hold nothing are left out. */
   readonly #held = new Map<Key, number>();
-  #total = 0;
+  /** How much all callers hold together. */
+  total = 0;
 
-  /** @param timesFree a caller may hold at most what is free, times this factor */
-  constructor(limit: number, timesFree = 1) {
+  constructor(limit: number) {
     this.#limit = limit;
-    this.#timesFree = timesFree;
-  }
-
-  get total(): number {
-    return this.#total;
   }
 
   /** The most that one caller can ever hold. */
   get maxPerCaller(): number {
-    return Math.ceil((this.#limit * this.#timesFree) / (this.#timesFree + 1));
+    return Math.ceil(this.#limit / 2);
   }
 
   /** Whether a caller may take so much more now. */
   fits(caller: Key, amount: number): boolean {
-    const mustStayFree = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
-    return amount + mustStayFree + this.#total <= this.#limit;
+    const mustStayFree = (this.#held.get(caller) ?? 0) + amount - 1;
+    return amount + mustStayFree + this.total <= this.#limit;
   }
 
   /** Whether a caller would still hold no more than `maxPerCaller` if it took so much more. */
   isInShare(caller: Key, amount: number): boolean {
-    return this.#of(caller) + amount <= this.maxPerCaller;
+    return (this.#held.get(caller) ?? 0) + amount <= this.maxPerCaller;
   }
 
   /** Counts so much more for a caller, whether it fits or not. */
   take(caller: Key, amount: number): void {
     if (amount === 0) return;
-    this.#total += amount;
-    this.#held.set(caller, this.#of(caller) + amount);
+    this.total += amount;
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + amount);
   }
 
   give(caller: Key, amount: number): void {
-    this.#total -= amount;
-    const left = this.#of(caller) - amount;
+    this.total -= amount;
+    const left = (this.#held.get(caller) ?? 0) - amount;
     if (left > 0) this.#held.set(caller, left);
     else this.#held.delete(caller);
-  }
-
-  #of(caller: Key): number {
-    return this.#held.get(caller) ?? 0;
   }
 }

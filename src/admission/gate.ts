@@ -117,17 +117,17 @@ export class Gate<Key extends string = AdmissionKey> {
    * when it ends.
    */
   tryOvertake(caller: Key, amount: number): boolean {
-    this.#reclaim(caller, amount);
-    const fits = this.#held.fits(caller, amount);
-    if (fits) this.take(caller, amount);
-    return fits;
+    if (!this.#held.fits(caller, amount) && !this.#reclaim(caller, amount)) return false;
+    this.take(caller, amount);
+    return true;
   }
 
   /** Counts what is held already, whether there is enough or not. */
   take(caller: Key, amount: number): void {
     this.#held.take(caller, amount);
+    if (!this.#borrower) return;
     const { free } = this;
-    if (this.#borrower && this.#borrower.borrowed > free) this.#borrower.shrinkTo(free);
+    if (this.#borrower.borrowed > free) this.#borrower.shrinkTo(free);
   }
 
   /** Resolves when the caller has entered. Rejects with the error for the reason if it does not. */
@@ -159,7 +159,7 @@ export class Gate<Key extends string = AdmissionKey> {
    */
   leave(caller: Key, amount = 1): void {
     this.#held.give(caller, amount);
-    if (this.waiting === 0 || this.#isAdmitting) return;
+    if (this.#lines.size === 0 || this.#isAdmitting) return;
     this.#isAdmitting = true;
     setImmediate(() => {
       this.#isAdmitting = false;
@@ -214,17 +214,20 @@ export class Gate<Key extends string = AdmissionKey> {
     }
   }
 
-  /** Drops what is overdue until there is enough for a caller. A caller over its share only gets what is its own. */
-  #reclaim(caller: Key, amount: number): void {
-    if (this.#held.fits(caller, amount)) return;
+  /**
+   * Drops what is overdue until there is enough for a caller. Returns whether there is. A caller over its share only gets what is
+   * its own.
+   */
+  #reclaim(caller: Key, amount: number): boolean {
     const isInShare = this.#held.isInShare(caller, amount);
     const mayDrop = (idle: Idle<Key>) =>
       idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue();
     for (const idle of this.#idle.filter(mayDrop)) {
-      if (this.#held.fits(caller, amount)) return;
+      if (this.#held.fits(caller, amount)) return true;
       remove(this.#idle, idle);
       idle.drop();
     }
+    return this.#held.fits(caller, amount);
   }
 
   /** Whether no more of a caller may wait. What is not urgent would wait as long as its oldest entry, often in vain. */

@@ -107,7 +107,7 @@ export class Lane {
       this.#resting.set(this.#running.caller, Math.ceil(ms));
     }
     this.#running = undefined;
-    this.#beginNext();
+    if (this.#waiting.size > 0) this.#beginNext();
   };
 
   /** Begins the next turn, if work waits for it. */
@@ -141,7 +141,7 @@ export class Lane {
       else this.#resting.delete(caller);
     }
     if (this.#resting.size > 0) this.#countIterations();
-    if (!this.#running) this.#beginNext();
+    if (!this.#running && this.#waiting.size > 0) this.#beginNext();
   };
 }
 

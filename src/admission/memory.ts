@@ -59,9 +59,10 @@ export class Reservation {
    * and with `OVERLOADED` if they do not become free in time.
    */
   reserve(bytes: number, signal?: AbortSignal, isUrgent = true): Promise<void> | undefined {
-    const amount = reservedFor(this.#bytes + bytes) - reservedFor(this.#bytes);
+    const amount = this.#amountOf(bytes);
     this.#bytes += bytes;
-    if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) {
+    if (amount === 0) return undefined;
+    if (!this.#gate.tryEnter(this.caller, amount)) {
       return this.#wait(bytes, amount, isUrgent, signal);
     }
     this.#entered(amount);
@@ -87,10 +88,10 @@ export class Reservation {
    * false if there are not enough, or if the request has ended: it may itself have been dropped to free them.
    */
   tryReserve(bytes: number): boolean {
-    const amount = reservedFor(this.#bytes + bytes) - reservedFor(this.#bytes);
+    const amount = this.#amountOf(bytes);
     if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
-    this.#entered(amount);
+    if (amount > 0) this.#entered(amount);
     return !this.#isClosed;
   }
 
@@ -108,10 +109,11 @@ export class Reservation {
   resize(bytes: number): void {
     if (this.#isClosed) return;
     this.#bytes = bytes;
-    const change = reservedFor(bytes) - this.#reserved;
+    const change = (bytes > INCLUDED_BYTES ? bytes : 0) - this.#reserved;
+    if (change === 0) return;
     this.#add(change);
     if (change > 0) this.#gate.take(this.caller, change);
-    else if (change < 0) this.#gate.leave(this.caller, -change);
+    else this.#gate.leave(this.caller, -change);
   }
 
   /**
@@ -150,18 +152,20 @@ export class Reservation {
     this.#entered(amount);
   }
 
+  /** How much the gate must count for so many bytes more. */
+  #amountOf(bytes: number): number {
+    const total = this.#bytes + bytes;
+    if (total <= INCLUDED_BYTES) return 0;
+    return this.#bytes > INCLUDED_BYTES ? bytes : total;
+  }
+
   #entered(amount: number): void {
     if (!this.#isClosed) this.#add(amount);
-    else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
+    else this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
   }
 
   #add(amount: number): void {
     this.#reserved += amount;
     this.#peak = Math.max(this.#peak, this.#reserved);
   }
-}
-
-/** How many bytes to reserve for a total. */
-function reservedFor(bytes: number): number {
-  return bytes > INCLUDED_BYTES ? bytes : 0;
 }

@@ -6,7 +6,6 @@ import {
   isEnumType,
   Kind,
   type OperationDefinitionNode,
-  OperationTypeNode,
   TypeInfo,
   valueFromASTUntyped,
   visit,
@@ -22,8 +21,8 @@ export const COMPILE_AT = 3;
 const MAX_FIELDS = 300;
 
 /**
- * Returns the compiled form of a query, by graphql-jit. Null for a mutation, and for a query that cannot be compiled or has
- * been executed less often than `threshold`.
+ * Returns the compiled form of a query, by graphql-jit. Null if it cannot be compiled, or has been executed less often than
+ * `threshold`.
  */
 export function findCompiled(
   document: GraphqlDocument,
@@ -31,7 +30,6 @@ export function findCompiled(
   given: Variables,
   threshold = COMPILE_AT,
 ): Compiled | null {
-  if (operation.operation !== OperationTypeNode.QUERY) return null;
   const { ast, plans } = document;
   document.conditions ??= conditionsOf(ast);
   const { conditions } = document;

@@ -115,16 +115,18 @@ async function run(
     const result = await compiled?.(contextValue, variables);
     return result?.data === undefined ? undefined : result; // Without data, no resolver has run.
   };
-  let result = limits && (await runCompiled());
-  if (!result) {
+  const interpret = async () => {
     limits?.start('interpreted');
     const { schema, ast } = document;
     const all = { schema, document: ast, contextValue, operationName };
-    result = await execute({ ...all, variableValues: variables });
-    // The second execution does not request the lists again, because they are in the loaders.
-    const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
-    if (isTooLong) result = (await runCompiled(1)) ?? result;
-  }
+    return execute({ ...all, variableValues: variables });
+  };
+  // A mutation is executed exactly once. A query may be executed again: its lists are in the loaders.
+  const isQuery = operation.operation === OperationTypeNode.QUERY;
+  let result = isQuery && limits ? await runCompiled() : undefined;
+  result ??= await interpret();
+  const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
+  if (isQuery && isTooLong) result = (await runCompiled(1)) ?? result;
   if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
   return result;
 }

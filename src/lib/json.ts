@@ -54,15 +54,14 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
     if (char <= ' ') continue;
     if (char === '"') at = endOfString(text, at);
     else if (isInNumber(char)) at = numbers.endOf(at) - 1;
-    else count(found, char, previous);
+    else count(found, char, previous, limits);
     previous = char;
-    throwIfExceeded(found, limits);
   }
   return JSON.parse(numbers.marked());
 }
 
-/** Counts what a character begins or ends, which is outside of strings and numbers. */
-function count(found: JsonLimits, char: string, previous: string): void {
+/** Counts what a character begins or ends, which is outside of strings and numbers. Throws a JsonLimitExceeded. */
+function count(found: JsonLimits, char: string, previous: string, limits: JsonLimits): void {
   if (char === ',') found.values += 1;
   else if (char === '[' || char === '{') {
     found.values += 1;
@@ -73,9 +72,6 @@ function count(found: JsonLimits, char: string, previous: string): void {
     // An empty list or object has no first value.
     if (previous === '[' || previous === '{') found.values -= 1;
   }
-}
-
-function throwIfExceeded(found: JsonLimits, limits: JsonLimits): void {
   if (found.nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
   if (found.composites > limits.composites) throw new JsonLimitExceeded('composites');
   if (found.values > limits.values) throw new JsonLimitExceeded('values');

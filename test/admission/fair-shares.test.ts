@@ -20,9 +20,3 @@ test('amounts count, not entries', () => {
   expect([shares.fits('b', 25), shares.fits('b', 26)]).toEqual([true, false]);
   expect([shares.isInShare('b', 50), shares.isInShare('b', 51)]).toEqual([true, false]);
 });
-
-test('a caller may take more if it only has to leave a part of that', () => {
-  const shares = new FairShares(8, 3);
-  while (shares.fits('a', 1)) shares.take('a', 1);
-  expect([shares.total, shares.maxPerCaller]).toEqual([6, 6]);
-});

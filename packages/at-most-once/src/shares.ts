@@ -7,7 +7,8 @@ export class Shares {
   readonly #timesFree: number;
   /** How much each caller holds. Callers that hold nothing are left out. */
   readonly #held = new Map<string, number>();
-  #total = 0;
+  /** How much all callers hold together. */
+  total = 0;
 
   /** @param timesFree a caller may hold at most what is free, times this factor */
   constructor(limit: number, timesFree = 1) {
@@ -15,31 +16,23 @@ export class Shares {
     this.#timesFree = timesFree;
   }
 
-  get total(): number {
-    return this.#total;
-  }
-
   /** Whether a caller may take so much more now. */
   fits(caller: string, amount: number): boolean {
-    const mustStayFree = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
-    return amount + mustStayFree + this.#total <= this.#limit;
+    const mustStayFree = Math.floor(((this.#held.get(caller) ?? 0) + amount - 1) / this.#timesFree);
+    return amount + mustStayFree + this.total <= this.#limit;
   }
 
   /** Counts so much more for a caller, whether it fits or not. */
   take(caller: string, amount: number): void {
     if (amount === 0) return;
-    this.#total += amount;
-    this.#held.set(caller, this.#of(caller) + amount);
+    this.total += amount;
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + amount);
   }
 
   give(caller: string, amount: number): void {
-    this.#total -= amount;
-    const left = this.#of(caller) - amount;
+    this.total -= amount;
+    const left = (this.#held.get(caller) ?? 0) - amount;
     if (left > 0) this.#held.set(caller, left);
     else this.#held.delete(caller);
-  }
-
-  #of(caller: string): number {
-    return this.#held.get(caller) ?? 0;
   }
 }
