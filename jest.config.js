@@ -5,7 +5,9 @@ const native = `${support}/native-module.js`;
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: `${support}/native-environment.js`,
-  roots: [`${root}/test`, `${root}/packages/at-most-once/test`],
+  roots: ['test', 'packages/at-most-once/test', 'packages/client/test'].map(
+    (path) => `${root}/${path}`,
+  ),
   testMatch: ['**/*.test.ts'],
   testSequencer: `${support}/longest-first.js`,
   extensionsToTreatAsEsm: ['.ts'],

@@ -1,12 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createLedgerFetch, createWrite } from '../../packages/client/src/index.ts';
-import {
-  createTestGateway,
-  type Situation,
-  type TestGatewayOptions,
-} from '../../packages/client/src/testing.ts';
-import { times } from '../../packages/client/src/times.ts';
-import { until } from '../../testkit/eventually.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { createLedgerFetch, createWrite } from '../src/index.ts';
+import { createTestGateway, type Situation, type TestGatewayOptions } from '../src/testing.ts';
+import { times } from '../src/times.ts';
 import { replace } from './stub-gateway.ts';
 
 /** Where the package runs. */

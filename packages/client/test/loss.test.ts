@@ -1,13 +1,8 @@
 import { expect, test } from '@jest/globals';
-import {
-  createLedgerFetch,
-  newIntent,
-  readField,
-  withIntent,
-} from '../../packages/client/src/index.ts';
-import { startTestGateway } from '../../testkit/gateway.ts';
-import { anyWrite } from '../../testkit/graphql-operation.ts';
-import { json, startService } from '../../testkit/service.ts';
+import { startTestGateway } from '../../../testkit/gateway.ts';
+import { anyWrite } from '../../../testkit/graphql-operation.ts';
+import { json, startService } from '../../../testkit/service.ts';
+import { createLedgerFetch, newIntent, readField, withIntent } from '../src/index.ts';
 
 type Data = Record<'done' | 'failed', { __typename: string }>;
 

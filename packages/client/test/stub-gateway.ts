@@ -1,15 +1,11 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from '@jest/globals';
-import {
-  createLedgerFetch,
-  type LedgerFetchOptions,
-  readField,
-} from '../../packages/client/src/index.ts';
-import { arriving } from '../../packages/client/src/known-intent.ts';
-import { PROBE } from '../../packages/client/src/settle.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { startHttpServer } from '../../testkit/http-server.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { startHttpServer } from '../../../testkit/http-server.ts';
+import { createLedgerFetch, type LedgerFetchOptions, readField } from '../src/index.ts';
+import { arriving } from '../src/known-intent.ts';
+import { PROBE } from '../src/settle.ts';
 
 export type Reply = (response: ServerResponse) => void;
 export type Data = { save: { __typename: string } };

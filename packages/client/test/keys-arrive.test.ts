@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { until } from '../../../testkit/eventually.ts';
 import {
   cancel,
   createLedgerFetch,
@@ -6,10 +7,9 @@ import {
   readField,
   settle,
   withIntent,
-} from '../../packages/client/src/index.ts';
-import { arriving } from '../../packages/client/src/known-intent.ts';
-import { PROBE } from '../../packages/client/src/settle.ts';
-import { until } from '../../testkit/eventually.ts';
+} from '../src/index.ts';
+import { arriving } from '../src/known-intent.ts';
+import { PROBE } from '../src/settle.ts';
 import {
   createSave,
   cut,

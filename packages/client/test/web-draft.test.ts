@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { act, createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import { useDraft } from '../../examples/web/src/use-draft.ts';
+import { useDraft } from '../../../examples/web/src/use-draft.ts';
 import { createStorage, replace } from './stub-gateway.ts';
 
 /** Where React runs. */

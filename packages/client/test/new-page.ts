@@ -32,9 +32,7 @@ Object.defineProperty(globalThis, 'sessionStorage', {
 });
 
 // After the storage is there, as in a browser.
-const { createLedgerFetch, createWrite, readField, withIntent } = await import(
-  '../../packages/client/src/index.ts'
-);
+const { createLedgerFetch, createWrite, readField, withIntent } = await import('../src/index.ts');
 for (const [name, text] of Object.entries(later)) stored.set(name, text);
 const options = { url, token: () => token, delayMs: 2, patienceMs: 50, attemptMs: 1_000 };
 

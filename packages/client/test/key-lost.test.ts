@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { createLedgerFetch, createWrite, readField } from '../../packages/client/src/index.ts';
-import { agedStore } from '../../testkit/aged-store.ts';
-import { startDroppingProxy } from '../../testkit/dropping-proxy.ts';
-import { until } from '../../testkit/eventually.ts';
-import { startTestGateway } from '../../testkit/gateway.ts';
-import { json, startService } from '../../testkit/service.ts';
+import { agedStore } from '../../../testkit/aged-store.ts';
+import { startDroppingProxy } from '../../../testkit/dropping-proxy.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { startTestGateway } from '../../../testkit/gateway.ts';
+import { json, startService } from '../../../testkit/service.ts';
+import { createLedgerFetch, createWrite, readField } from '../src/index.ts';
 
 type Data = { save: { __typename: string } };
 

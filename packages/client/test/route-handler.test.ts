@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { createRoute } from '../../packages/client/examples/route-handler.ts';
-import { createLedgerFetch, createWrite } from '../../packages/client/src/index.ts';
-import { startHttpServer } from '../../testkit/http-server.ts';
+import { startHttpServer } from '../../../testkit/http-server.ts';
+import { createRoute } from '../examples/route-handler.ts';
+import { createLedgerFetch, createWrite } from '../src/index.ts';
 import {
   cut,
   type Data,

@@ -5,6 +5,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { buildSchema, parse, validate } from 'graphql';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { startTestGateway } from '../../../testkit/gateway.ts';
 import {
   type AnyResult,
   cancel,
@@ -17,10 +20,7 @@ import {
   settle,
   settleDocument,
   withIntent,
-} from '../../packages/client/src/index.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { until } from '../../testkit/eventually.ts';
-import { startTestGateway } from '../../testkit/gateway.ts';
+} from '../src/index.ts';
 import {
   createSave,
   cut,
@@ -1004,7 +1004,10 @@ test('settling is repeated while an outcome is in progress, and tells what becam
 });
 
 test('settles through a gateway that executes only the documents of an app', async () => {
-  const manifest = new URL('../../examples/web/src/gql/persisted-documents.json', import.meta.url);
+  const manifest = new URL(
+    '../../../examples/web/src/gql/persisted-documents.json',
+    import.meta.url,
+  );
   const { url, token } = await startTestGateway(
     { url: 'http://127.0.0.1:9/' },
     { TRUSTED_DOCUMENTS: fileURLToPath(manifest) },
@@ -1048,7 +1051,7 @@ test.each(['GRAPHQL_VALIDATION_FAILED', 'QUERY_NOT_IN_SAFELIST'])(
       '5e99c1767f73d970ded5721028db5129a1297dedc62b778d9dfc75f2f55fe7d8',
     );
     // The gateways of today know it, too.
-    const schema = readFileSync(new URL('../../schema.client.graphql', import.meta.url), 'utf8');
+    const schema = readFileSync(new URL('../../../schema.client.graphql', import.meta.url), 'utf8');
     expect(validate(buildSchema(schema), parse(first))).toEqual([]);
   },
 );

@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { act, createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server';
-import { createLedgerFetch } from '../../packages/client/src/index.ts';
-import { useWrite } from '../../packages/client/src/react.ts';
-import { until } from '../../testkit/eventually.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { createLedgerFetch } from '../src/index.ts';
+import { useWrite } from '../src/react.ts';
 import {
   createStorage,
   type Data,

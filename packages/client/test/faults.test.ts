@@ -1,4 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { faultCases, startFaultStack } from '../../../testkit/client-faults.ts';
+import { anyWrite } from '../../../testkit/graphql-operation.ts';
 import {
   createLedgerFetch,
   type LedgerFetchOptions,
@@ -6,9 +8,7 @@ import {
   readField,
   settle,
   withIntent,
-} from '../../packages/client/src/index.ts';
-import { faultCases, startFaultStack } from '../../testkit/client-faults.ts';
-import { anyWrite } from '../../testkit/graphql-operation.ts';
+} from '../src/index.ts';
 
 type Data = { workflowAction: { __typename: string; code?: string } };
 

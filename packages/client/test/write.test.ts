@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { until } from '../../../testkit/eventually.ts';
 import {
   type AnyResult,
   createLedgerFetch,
@@ -6,9 +8,7 @@ import {
   isLocked,
   type WriteOptions,
   type WriteState,
-} from '../../packages/client/src/index.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { until } from '../../testkit/eventually.ts';
+} from '../src/index.ts';
 import {
   createStorage,
   cut,

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
-import { newIntent } from '../../packages/client/src/index.ts';
-import { hash } from '../../packages/client/src/token.ts';
-import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { newIntent } from '../src/index.ts';
+import { hash } from '../src/token.ts';
 import type { NewPage } from './new-page.ts';
 import {
   cut,
