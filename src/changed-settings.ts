@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from './auth/authenticate.ts';
 import type { Config } from './config/config.ts';
+import { keyFilesOf } from './config/environment-variable.ts';
 import type { FileSetting } from './config/file-setting.ts';
 import { tlsOf } from './config/service-settings.ts';
 import type { GraphqlServer } from './graphql/graphql-server.ts';
@@ -15,7 +16,7 @@ import { expiriesOf, pairProblems } from './upstream/transport/tls-files.ts';
  * function that ends it.
  */
 export function watchSettings(
-  { files, service }: Pick<Config, 'files' | 'service'>,
+  { files, service, jwt }: Pick<Config, 'files' | 'service' | 'jwt'>,
   parts: {
     transport: Transport;
     graphql: GraphqlServer;
@@ -31,7 +32,9 @@ export function watchSettings(
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
     [...applied].map(([setting, isApplied]) => [{ setting }, Number(isApplied)]),
   );
-  const { keys, trustedDocuments } = files;
+  const { trustedDocuments } = files;
+  /** Those that were read last. They are not in use yet if a file of their keys is not valid. */
+  let { issuers } = jwt;
   const watch = createWatch(applied, log);
   const { tls, headers } = service.files;
   let certificates = tlsOf(tls);
@@ -40,42 +43,64 @@ export function watchSettings(
     expiriesOf(certificates),
   );
   const timers = [
-    watch('tls', Object.values(tls), () => {
-      const changed = tlsOf(tls);
-      const [problem] = pairProblems(changed);
-      if (problem) throw new Error(problem);
-      transport.useTls(changed);
-      certificates = changed;
-    }),
-    watch('headers', [headers], () => transport.useHeaders(headers?.value ?? {})),
-    watch('keys', [keys], () => keys && authenticator.useKeys(keys.value)),
-    watch('trusted_documents', trustedDocuments ?? [], () =>
-      graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
+    watch(
+      'tls',
+      () => Object.values(tls),
+      () => {
+        const changed = tlsOf(tls);
+        const [problem] = pairProblems(changed);
+        if (problem) throw new Error(problem);
+        transport.useTls(changed);
+        certificates = changed;
+      },
     ),
-    watch('policy', [files.policy], () => {
-      const table = files.policy?.value;
-      if (table) policy.use(table);
-      return { sha256: files.policy?.sha256 };
-    }),
+    watch(
+      'headers',
+      () => [headers],
+      () => transport.useHeaders(headers?.value ?? {}),
+    ),
+    watch(
+      'keys',
+      () => [files.issuers, ...keyFilesOf(issuers)],
+      () => {
+        issuers = files.issuers?.value ?? issuers;
+        authenticator.useIssuers(issuers);
+      },
+    ),
+    watch(
+      'trusted_documents',
+      () => trustedDocuments ?? [],
+      () => graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
+    ),
+    watch(
+      'policy',
+      () => [files.policy],
+      () => {
+        const table = files.policy?.value;
+        if (table) policy.use(table);
+        return { sha256: files.policy?.sha256 };
+      },
+    ),
   ];
   return () => timers.forEach(clearInterval);
 }
 
 /**
- * Returns a function that watches the files of a setting. `applied` gets whether the content of all is in use. What `apply`
+ * Returns a function that watches the files of a setting, which may become other files. `applied` gets whether the content of all is in use. What `apply`
  * returns is logged.
  */
 function createWatch(applied: Map<string, boolean>, log: Logger) {
   return (
     setting: string,
-    optional: readonly (FileSetting<unknown> | undefined)[],
+    filesOf: () => readonly (FileSetting<unknown> | undefined)[],
     apply: () => object | void | Promise<void>,
   ) => {
-    const given = optional.filter((file) => file !== undefined);
-    if (given.length === 0) return undefined;
+    const givenNow = () => filesOf().filter((file) => file !== undefined);
+    if (givenNow().length === 0) return undefined;
     applied.set(setting, true);
-    const files = given.map(({ path }) => path);
     const readAgain = async () => {
+      const given = givenNow();
+      const files = given.map(({ path }) => path);
       const changes = await Promise.all(given.map((file) => file.readAgain()));
       if (!changes.includes(true)) return;
       try {

@@ -11,6 +11,7 @@ import { startStack } from './support/stack.ts';
 const settings = {
   UPSTREAM_HEADERS_FILE: 'headers',
   JWT_JWKS_FILE: 'keys',
+  JWT_ISSUERS_FILE: 'keys',
   TRUSTED_DOCUMENTS: 'trusted_documents',
 };
 
@@ -96,6 +97,40 @@ test('tokens of a key that was added are accepted, and those of a withdrawn key 
   await replace(JSON.stringify({ keys: [two.jwk] }));
   expect(await statuses()).toEqual([401, 200]);
   expect(await replace('{"keys":[]}')).toMatchObject({ fault: expect.stringContaining('Key Set') });
+  expect(await statuses()).toEqual([401, 200]);
+});
+
+test('issuers and their keys change together, and a file of keys that appears later is applied', async () => {
+  const [one, two] = await Promise.all([createSigningKey('1'), createSigningKey('2')]);
+  const textOf = (key: typeof one) => JSON.stringify({ keys: [key.jwk] });
+  const [first, second] = [await temporaryFile(textOf(one)), await temporaryFile('')];
+  const issuersOf = (...files: string[]) =>
+    JSON.stringify(
+      files.map((jwksFile, n) => ({ issuer: `issuer-${n}`, audience: 'gateway', jwksFile })),
+    );
+  const none = { JWT_JWKS_URL: '', JWT_ISSUER: '', JWT_AUDIENCE: '' };
+  const { gateway, replace, noticed } = await startWithFile(
+    'JWT_ISSUERS_FILE',
+    issuersOf(first),
+    none,
+  );
+  const tokens = await Promise.all([one.sign({ iss: 'issuer-0' }), two.sign({ iss: 'issuer-1' })]);
+  const statuses = () =>
+    Promise.all(
+      tokens.map(async (token) => {
+        const headers = { authorization: `Bearer ${token}` };
+        return (await gateway.post({ query: read }, headers)).status;
+      }),
+    );
+  expect(await statuses()).toEqual([200, 401]);
+  const fault = expect.stringMatching(/^\S+ must be a readable file with a JSON Web Key Set$/);
+  expect(await replace(issuersOf(first, second))).toMatchObject({ fault });
+  expect(await statuses()).toEqual([200, 401]);
+  expect(await noticed(() => writeFile(second, textOf(two)))).toMatchObject({
+    files: expect.arrayContaining([first, second]),
+  });
+  expect(await statuses()).toEqual([200, 200]);
+  await noticed(() => writeFile(first, textOf(two)));
   expect(await statuses()).toEqual([401, 200]);
 });
 

@@ -71,6 +71,7 @@ const mistakes = {
   'settings.IDEMPOTENCY_STORE=rediss://user:password@redis': /IDEMPOTENCY_STORE/,
   'settings.UPSTREAM_BASE_URL=': /settings\.UPSTREAM_BASE_URL is required/,
   'settings.JWT_ISSUER=': /settings\.JWT_ISSUER is required/,
+  'settings.JWT_AUDIENCE=': /settings\.JWT_AUDIENCE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null': /IDEMPOTENCY_STORE_FILE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null,settings.IDEMPOTENCY_STORE=memory': /set replicas to 1/,
   'podSecurityContext.runAsUser=0': /runAsUser/,

@@ -6,7 +6,7 @@ import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createKeySource } from './jwks.ts';
+import { createKeySource } from './key-source.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
@@ -35,7 +35,7 @@ const applicationClaims = ['azp', 'client_id', 'cid', 'appid'];
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
-  const keySource = createKeySource(config.keys, config.issuers, log, () => {
+  const keySource = createKeySource(config.issuers, log, () => {
     cache = createCache(); // A key may have been withdrawn, even that of a token that is being verified now.
   });
   const verify = createVerify(config, keySource);

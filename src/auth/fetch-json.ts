@@ -6,9 +6,15 @@ const MAX_BYTES = 1_048_576;
 /** A document cannot be used. The message quotes nothing of the response. */
 class Fault extends Error {}
 
+class StatusFault extends Fault {}
+
+/** The server of a document has responded with another status than 200. */
+export class WrongStatus extends Error {}
+
 /**
  * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names the address,
- * without a query, and the fault: the status, the code of a connection error, or the message of the schema.
+ * without a query, and the fault: the status (a WrongStatus), the code of a connection error, or the message of the
+ * schema.
  */
 export async function fetchJson<Document>(
   url: URL,
@@ -20,7 +26,8 @@ export async function fetchJson<Document>(
     if (data === undefined) throw new Fault(error?.issues[0]?.message);
     return data;
   } catch (error) {
-    throw new Error(`${url.origin}${url.pathname}: ${faultOf(error)}`);
+    const Failure = error instanceof StatusFault ? WrongStatus : Error;
+    throw new Failure(`${url.origin}${url.pathname}: ${faultOf(error)}`);
   }
 }
 
@@ -30,7 +37,7 @@ async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
   const { status, body } = response;
   if (status !== 200) {
     await body?.cancel();
-    throw new Fault(`status ${status}`);
+    throw new StatusFault(`status ${status}`);
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;

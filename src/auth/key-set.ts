@@ -1,5 +1,4 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
-import type { JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { printable } from '../lib/short-text.ts';
@@ -62,13 +61,4 @@ function faultOf(jwk: JsonWebKey): string | undefined {
 /** Logs the keys of a set that are left out. */
 export function logLeftOut(log: Logger, { leftOut }: KeySet): void {
   if (leftOut.length > 0) log.warn({ keys: leftOut }, 'keys left out');
-}
-
-/**
- * Selects the keys of a set for tokens. If no key of the set has an id, that of a token cannot select one: all keys that fit
- * the algorithm of the token are tried.
- */
-export function selecting(getKey: JWTVerifyGetKey, { keys }: KeySet): JWTVerifyGetKey {
-  if (keys.some(({ kid }) => kid !== undefined)) return getKey;
-  return ({ kid, ...header }, token) => getKey(header, token);
 }

@@ -1,96 +1,128 @@
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { errors, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
+import { memo } from '../lib/memo.ts';
 import { pause } from '../lib/pause.ts';
 import { fetchJson } from './fetch-json.ts';
-import { type KeySet, keySet, logLeftOut, selecting } from './key-set.ts';
+import type { Issuer } from './issuer.ts';
+import { createKeyFinder } from './key-finder.ts';
+import { type KeySet, keySet, logLeftOut } from './key-set.ts';
 
 /** The shortest time between the starts of two fetches, in milliseconds. */
 const MIN_INTERVAL_MS = 1000;
 
+/** How long a fetch may take, discovery included, in milliseconds: an issuer that was down is used within 5 s. */
+const TIMEOUT_MS = 4000;
+
 /** The key of a token is not known and cannot be fetched. So it is not known whether the token is valid. */
 export class KeysUnavailable extends Error {}
 
+type Options = {
+  /** Finds the URL of the keys, before each fetch. */
+  locate: (signal: AbortSignal) => Promise<URL>;
+  log: Logger;
+  /** Called when other keys are in use. */
+  onChange: () => void;
+};
+
 /**
- * The keys of a key server. `locate` finds its URL before each fetch. Keys are fetched in the background, and when a token
- * needs a key that is not known. While the key server fails, the last keys remain in use. `onChange` is called when other keys
- * are in use.
+ * The keys of a key server. They are fetched in the background, and when a token needs a key that is not known. While the key
+ * server fails, the last keys remain in use.
  */
-export function createRemoteKeySet(
-  url: URL,
-  locate: (signal: AbortSignal) => Promise<URL>,
-  log: Logger,
-  onChange: () => void,
-) {
-  const closed = new AbortController();
-  let lastFetch = 0;
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let startedAt = Number.NEGATIVE_INFINITY;
-  let lastFault: string | undefined;
-  let current: { text: string; get: JWTVerifyGetKey } | undefined;
+export class RemoteKeySet {
+  readonly #options: Options;
+  readonly #closed = new AbortController();
+  #startedAt = Number.NEGATIVE_INFINITY;
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #lastFetch = 0;
+  #lastFault: string | undefined;
+  #fetching: Promise<void> | undefined;
+  #current: { text: string; finderOf: (issuer: Issuer) => JWTVerifyGetKey } | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+    void this.#keepFresh();
+  }
+
+  /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
+  get lastFetch(): number {
+    return this.#lastFetch;
+  }
+
+  /** How many seconds ago the keys were last fetched. Infinity before the first time. A wrong clock does not change it. */
+  get ageS(): number {
+    return (performance.now() - this.#fetchedAt) / 1000;
+  }
+
+  /** Returns what finds the key of a token of an issuer. It throws KeysUnavailable, or an error of jose. */
+  finderOf(issuer: Issuer): JWTVerifyGetKey {
+    const find: JWTVerifyGetKey = (header, token) => {
+      if (!this.#current) throw new KeysUnavailable();
+      return this.#current.finderOf(issuer)(header, token);
+    };
+    return async (header, token) => {
+      if (!this.#current) await this.#refresh();
+      try {
+        return await find(header, token);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        await this.#refresh();
+        return find(header, token);
+      }
+    };
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async #keepFresh(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      const failed = () => (this.#lastFetch > 0 ? 60_000 : MIN_INTERVAL_MS);
+      await pause(await this.#refresh().then(() => 600_000, failed), signal);
+    }
+  }
 
   /**
-   * Fetches the keys for jose. jose calls this once for all tokens that wait, and not within a second after a success. Shortly
-   * after a failure, this fails without a fetch, so that tokens with invented key ids do not cause a flood of requests.
+   * Fetches the keys, once for all tokens that wait. Shortly after the last fetch has begun, this does not fetch, so that tokens
+   * with invented key ids do not cause a flood of requests. Throws KeysUnavailable if the last fetch has failed.
    */
-  async function fetchKeys(signal: AbortSignal): Promise<Response> {
-    const now = performance.now();
-    if (now - startedAt < MIN_INTERVAL_MS) throw new KeysUnavailable();
-    startedAt = now;
+  async #refresh(): Promise<void> {
+    if (performance.now() - this.#startedAt >= MIN_INTERVAL_MS) {
+      this.#fetching ??= this.#fetchKeys().finally(() => {
+        this.#fetching = undefined;
+      });
+    }
+    await this.#fetching;
+    if (this.#lastFault !== undefined) throw new KeysUnavailable();
+  }
+
+  async #fetchKeys(): Promise<void> {
+    const { locate, log } = this.#options;
+    this.#startedAt = performance.now();
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const keys = await fetchJson(await locate(signal), keySet, signal);
-      lastFetch = Date.now() / 1000;
-      fetchedAt = performance.now();
-      if (lastFault !== undefined) log.info('keys fetched');
-      lastFault = undefined;
-      return new Response(noteChange(keys));
+      this.#use(await fetchJson(await locate(signal), keySet, signal));
+      this.#lastFetch = Date.now() / 1000;
+      this.#fetchedAt = performance.now();
+      if (this.#lastFault !== undefined) log.info('keys fetched');
+      this.#lastFault = undefined;
     } catch (error) {
       const fault = error instanceof Error ? error.message : 'unknown';
-      const keysAvailable = lastFetch > 0;
-      if (fault !== lastFault) log.warn({ fault, keysAvailable }, 'cannot fetch keys');
-      lastFault = fault;
-      throw new KeysUnavailable();
+      const keysAvailable = this.#lastFetch > 0;
+      if (fault !== this.#lastFault) log.warn({ fault, keysAvailable }, 'cannot fetch keys');
+      this.#lastFault = fault;
     }
   }
 
-  /** Notes whether fetched keys differ from those in use. Returns them as JSON. */
-  function noteChange(keys: KeySet): string {
+  /** Uses fetched keys, if they differ from those in use. */
+  #use(keys: KeySet): void {
+    const { log, onChange } = this.#options;
     const text = JSON.stringify(keys);
-    if (text === current?.text) return text;
+    if (text === this.#current?.text) return;
     logLeftOut(log, keys);
-    // jose uses the keys once it has read the response, and then the reload that waits for them ends, too.
-    // The first keys replace none.
-    if (current) void remote.reload().then(onChange, onChange);
-    current = { text, get: selecting(remote, keys) };
-    return text;
+    const replaced = this.#current;
+    this.#current = { text, finderOf: memo((issuer: Issuer) => createKeyFinder(keys, issuer)) };
+    if (replaced) onChange();
   }
-
-  const remote = createRemoteJWKSet(url, {
-    cacheMaxAge: Infinity,
-    cooldownDuration: MIN_INTERVAL_MS,
-    timeoutDuration: 4000, // Discovery included: an issuer that was down is used within 5 s.
-    [customFetch]: (_, { signal }) => fetchKeys(signal),
-  });
-
-  async function keepFresh(): Promise<void> {
-    while (!closed.signal.aborted) {
-      const failed = () => (lastFetch > 0 ? 60_000 : MIN_INTERVAL_MS);
-      await pause(await remote.reload().then(() => 600_000, failed), closed.signal);
-    }
-  }
-  void keepFresh();
-
-  const get: JWTVerifyGetKey = async (header, token) => {
-    if (!current) await remote.reload();
-    return (current?.get ?? remote)(header, token);
-  };
-
-  return {
-    /** The key for a token. Throws KeysUnavailable, or an error of jose. */
-    get,
-    /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
-    lastFetch: () => lastFetch,
-    /** How many seconds ago the keys were last fetched. Infinity before the first time. A wrong clock does not change it. */
-    ageS: () => (performance.now() - fetchedAt) / 1000,
-    close: () => closed.abort(),
-  };
 }

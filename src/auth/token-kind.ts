@@ -26,7 +26,8 @@ export function checkKind({ payload, protectedHeader }: JWTVerifyResult, kinds: 
   const { typ } = protectedHeader;
   const type = typeof typ === 'string' ? normalizeType(typ) : '';
   const isAccepted = kinds.types === undefined || kinds.types.includes(type);
-  const isIdToken = idTokenClaims.some((claim) => claim in payload);
+  // Cognito says so in `token_use`. The other value is `access`.
+  const isIdToken = payload.token_use === 'id' || idTokenClaims.some((claim) => claim in payload);
   if (!isAccepted || otherTypes.has(type) || isIdToken) {
     throw new errors.JWTClaimValidationFailed('no accepted access token', payload, 'typ');
   }

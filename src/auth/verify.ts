@@ -3,62 +3,78 @@ import {
   decodeProtectedHeader,
   errors,
   type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose';
 import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
-import type { KeySource } from './jwks.ts';
-import type { KeySet } from './key-set.ts';
+import type { Issuer } from './issuer.ts';
+import type { KeySource } from './key-source.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
 import { checkKind, type TokenKinds } from './token-kind.ts';
 
 export type JwtConfig = TokenKinds & {
-  /** The URL of the keys, or the keys themselves. Undefined if they are found by discovery. */
-  keys: URL | KeySet | undefined;
-  issuers: string[];
-  audiences: string[];
-  algorithms: string[];
+  issuers: readonly Issuer[];
+  /** The accepted algorithms of issuers that do not name their own. */
+  algorithms: readonly string[];
   clockToleranceS: number;
 };
 
 /** Returns a function that verifies a token and resolves to its claims. It throws KeysUnavailable or errors of jose. */
 export function createVerify(config: JwtConfig, keySource: KeySource) {
-  const options = {
-    issuer: config.issuers,
-    audience: config.audiences,
-    algorithms: config.algorithms,
-    clockTolerance: config.clockToleranceS,
-    requiredClaims: ['exp'],
-  };
-
-  async function verifySignature(token: string): Promise<JWTVerifyResult> {
-    // This issuer is not verified yet, and only selects the keys. jose checks it again with the signature.
-    const claims = decodeJwt(token);
-    const getKey = keySource.keysOf(claims.iss);
-    if (!getKey) {
-      throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', claims, 'iss');
-    }
-    try {
-      return await jwtVerify(token, getKey, options);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // Several keys match a token without `kid`. At most three are tried, because each costs a verification.
-      for (const key of (await Array.fromAsync(error)).slice(0, 3)) {
-        const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
-          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
-        });
-        if (result) return result;
-      }
-      throw error;
-    }
-  }
-
   return async (token: string): Promise<JWTPayload> => {
-    const verified = await verifySignature(token);
+    // This issuer is not verified yet, and only selects what the token is verified with. jose checks it with the signature.
+    const claims = decodeJwt(token);
+    const accepted = keySource.find(claims.iss);
+    if (!accepted) throw wrongClaim(claims, 'iss');
+    const { issuer, findKey } = accepted;
+    const hasOtherAudience = issuer.audienceClaim !== undefined && claims.aud === undefined;
+    const verified = await verifySignature(token, findKey, {
+      issuer: issuer.issuer,
+      algorithms: [...(issuer.algorithms ?? config.algorithms)],
+      clockTolerance: config.clockToleranceS,
+      requiredClaims: ['exp'],
+      ...(!hasOtherAudience && { audience: [...issuer.audiences] }),
+    });
+    checkClaims(verified.payload, issuer);
     checkKind(verified, config);
     return verified.payload;
   };
+}
+
+async function verifySignature(
+  token: string,
+  findKey: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  try {
+    return await jwtVerify(token, findKey, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    // Several keys match a token without `kid`. At most three are tried, because each costs a verification.
+    for (const key of (await Array.fromAsync(error)).slice(0, 3)) {
+      const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      });
+      if (result) return result;
+    }
+    throw error;
+  }
+}
+
+/** Checks what jose does not: the claim in place of a missing `aud`, and the tenant. */
+function checkClaims(claims: JWTPayload, { audiences, audienceClaim, tenant }: Issuer): void {
+  if (audienceClaim !== undefined && claims.aud === undefined) {
+    const named = claims[audienceClaim];
+    if (typeof named !== 'string' || !audiences.includes(named)) throw wrongClaim(claims, 'aud');
+  }
+  if (tenant && claims.tid !== tenant.id) throw wrongClaim(claims, 'iss');
+}
+
+function wrongClaim(claims: JWTPayload, name: 'iss' | 'aud'): errors.JWTClaimValidationFailed {
+  return new errors.JWTClaimValidationFailed(`unexpected "${name}" claim value`, claims, name);
 }
 
 /** The issuer and the key id that a rejected token names, for the log. Anybody can choose them. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Issuer } from '../auth/issuer.ts';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { Operation } from '../upstream/operations.ts';
@@ -14,8 +15,6 @@ export type Config = ReturnType<typeof readConfig>;
 const samplers = `always_on always_off traceidratio parentbased_always_on parentbased_always_off
   parentbased_traceidratio`.split(/\s+/);
 
-const required = 'is required';
-
 /** The variables that depend on no operation. */
 const environment = z.object({
   PORT: types.integer(0, 65_535).default(4000),
@@ -26,8 +25,9 @@ const environment = z.object({
   FORWARD_HEADERS: types.headerNames.default([]),
   JWT_JWKS_URL: types.url.optional(),
   JWT_JWKS_FILE: types.jwksFile.optional(),
-  JWT_ISSUER: z.string(required).pipe(types.nonEmptyList),
-  JWT_AUDIENCE: z.string(required).pipe(types.nonEmptyList),
+  JWT_ISSUER: types.nonEmptyList.optional(),
+  JWT_AUDIENCE: types.nonEmptyList.optional(),
+  JWT_ISSUERS_FILE: types.issuersFile.optional(),
   JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
   JWT_CLOCK_TOLERANCE_S: types.integer(0, 300, 'seconds').default(5),
   JWT_TYP: types.tokenTypes.optional(),
@@ -101,10 +101,11 @@ function httpOf(env: Environment) {
 }
 
 function jwtOf(env: Environment): JwtConfig {
+  const { JWT_ISSUER = [], JWT_AUDIENCE: audiences = [] } = env;
+  const keys = env.JWT_JWKS_FILE ?? env.JWT_JWKS_URL;
   return {
-    keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
-    issuers: env.JWT_ISSUER,
-    audiences: env.JWT_AUDIENCE,
+    issuers:
+      env.JWT_ISSUERS_FILE?.value ?? JWT_ISSUER.map((issuer) => ({ issuer, audiences, keys })),
     algorithms: env.JWT_ALGORITHMS,
     clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
     types: env.JWT_TYP,
@@ -115,10 +116,16 @@ function jwtOf(env: Environment): JwtConfig {
 /** The problems of variables that do not fit each other. `given` has their texts. */
 function jointProblems(given: Record<string, string | undefined>): string[] {
   const isSet = (...names: string[]) => names.every((name) => given[name] !== undefined);
+  const isAnySet = (...names: string[]) => names.some((name) => isSet(name));
   const { JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
-  const hasKeys = isSet('JWT_JWKS_URL') || isSet('JWT_JWKS_FILE');
+  const hasIssuers = isSet('JWT_ISSUERS_FILE');
+  const hasKeys = isAnySet('JWT_JWKS_URL', 'JWT_JWKS_FILE');
   const isDiscoverable = types.list.pipe(z.array(types.url)).safeParse(JWT_ISSUER).success;
   const problems = {
+    'JWT_ISSUER is required': !hasIssuers && !isSet('JWT_ISSUER'),
+    'JWT_AUDIENCE is required': !hasIssuers && !isSet('JWT_AUDIENCE'),
+    'JWT_ISSUERS_FILE replaces JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL and JWT_JWKS_FILE: remove them':
+      hasIssuers && (hasKeys || isAnySet('JWT_ISSUER', 'JWT_AUDIENCE')),
     'set JWT_JWKS_URL or JWT_JWKS_FILE, not both': isSet('JWT_JWKS_URL', 'JWT_JWKS_FILE'),
     'set IDEMPOTENCY_STORE or IDEMPOTENCY_STORE_FILE, not both': isSet(
       'IDEMPOTENCY_STORE',
@@ -129,7 +136,7 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
     'AUDIT_SUBJECT requires AUDIT': isSet('AUDIT_SUBJECT') && !isSet('AUDIT'),
     'ADMIN_PORT must not be PORT': ADMIN_PORT === PORT && PORT !== '0',
     'JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set':
-      !hasKeys && !isDiscoverable,
+      isSet('JWT_ISSUER') && !hasKeys && !isDiscoverable,
   };
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
@@ -204,7 +211,7 @@ export function readConfig(
     logLevel: env.LOG_LEVEL,
     /** The files that are read again while the gateway runs. */
     files: {
-      keys: env.JWT_JWKS_FILE,
+      issuers: env.JWT_ISSUERS_FILE,
       trustedDocuments: env.TRUSTED_DOCUMENTS,
       policy: env.POLICY_FILE,
     },
@@ -218,7 +225,6 @@ export function readConfig(
  */
 export function settingsOf(config: Config) {
   const { http, graphql, jwt, idempotency, tracing, files } = config;
-  const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
   return {
     http: {
@@ -240,9 +246,12 @@ export function settingsOf(config: Config) {
       covers: files.policy.value.covers,
     },
     jwt: {
-      ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),
-      ...pick(jwt, 'isBindingChecked'),
-      keys: keys ?? 'discovery',
+      ...pick(jwt, 'algorithms', 'clockToleranceS', 'types', 'isBindingChecked'),
+      issuersFile: files.issuers?.path,
+      issuers: jwt.issuers.map((issuer) => ({
+        ...pick(issuer, 'issuer', 'audiences', 'audienceClaim', 'algorithms'),
+        keys: placeOf(issuer),
+      })),
     },
     idempotency: {
       ...pick(idempotency, 'storeFile', 'retentionMs', 'maxKeys', 'quarantineMs', 'isRequired'),
@@ -254,6 +263,12 @@ export function settingsOf(config: Config) {
     },
     ...pick(config, 'audit', 'shutdownTimeoutMs', 'commit', 'logLevel'),
   };
+}
+
+/** Where the keys of an issuer are. */
+function placeOf({ keys }: Issuer): string {
+  if (keys instanceof URL) return keys.origin;
+  return keys?.path ?? 'discovery';
 }
 
 /** These properties of a value. */

@@ -1,13 +1,15 @@
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { keySet } from '../auth/key-set.ts';
+import type { Issuer } from '../auth/issuer.ts';
+import { type KeySet, keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/token-kind.ts';
 import { printable } from '../lib/short-text.ts';
 import { readPolicy } from '../policy/policy-file.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
+import { readIssuers } from './issuers-file.ts';
 import { faultOfStoreUrl } from './store-url.ts';
 
 /*
@@ -71,9 +73,11 @@ export function someOf<Name extends string>(names: Name[]) {
 export const audit = z.string().regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
 
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
-export const algorithms = someOf(
-  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
+const algorithmNames = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(
+  ' ',
 );
+const algorithm = oneOf(...algorithmNames);
+export const algorithms = someOf(algorithmNames);
 
 const tokenType = z
   .string()
@@ -153,11 +157,35 @@ export const storeFile = fileOf(
 );
 
 const jwksFault = 'must be a readable file with a JSON Web Key Set';
-export const jwksFile = fileOf((text) => {
+
+function parseJwks(text: string): KeySet {
   const { data, error } = keySet.safeParse(JSON.parse(text));
   if (data === undefined) throw new TextFault(`${jwksFault}: ${error.issues[0]?.message}`);
   return data;
-}, jwksFault);
+}
+
+/** A file with a key set. */
+export const jwksFile = fileOf(parseJwks, jwksFault);
+
+const jwks = parsedBy(parseJwks, jwksFault);
+
+/** A file with issuers. The files of keys that it names are checked, too. */
+export const issuersFile = fileOf((text) => {
+  const openKeys = (path: string) => new FileSetting(path, jwks);
+  const issuers = readIssuers(text, { url, algorithm, openKeys });
+  if (!('faults' in issuers)) return issuers;
+  throw new TextFault(`must be a list of issuers: ${issuers.faults.join('; ')}`);
+}, 'must be a readable file with a list of issuers').superRefine((file, context) => {
+  for (const { path, fault } of keyFilesOf(file.value)) {
+    if (fault) context.addIssue({ code: 'custom', message: `names ${path}, which ${fault}` });
+  }
+});
+
+/** The files that have the keys of issuers. */
+export function keyFilesOf(issuers: readonly Issuer[]): FileSetting<unknown>[] {
+  const keys = new Set(issuers.map((issuer) => issuer.keys));
+  return [...keys].filter((one) => one instanceof FileSetting);
+}
 
 export const headers = parsedBy(
   (text) => z.record(z.string(), z.string()).parse(JSON.parse(text)),

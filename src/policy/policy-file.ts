@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { parseStrictJson } from '../lib/strict-json.ts';
 import type { Operation } from '../upstream/operations.ts';
 
 /** What the policy says of one operation, after precedence. */
@@ -86,19 +87,10 @@ export function readPolicy(
   json: string,
   operations: readonly Operation[],
 ): PolicyTable | { faults: string[] } {
-  // Node replaces bytes that are not UTF-8 by U+FFFD.
-  if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch (error) {
-    const [, place = ''] = /( \(line \d+ column \d+\))$/.exec(String(error)) ?? [];
-    return { faults: [`is not JSON${place}`] };
-  }
-  const key = ambiguousKey(json);
-  if (key !== undefined) return { faults: [`has the key ${key}`] };
+  const parsed = parseStrictJson(json);
+  if ('fault' in parsed) return { faults: [parsed.fault] };
   const policy = policyOf(operations);
-  const { data, error } = policy.safeParse(value);
+  const { data, error } = policy.safeParse(parsed.value);
   if (error) {
     const known = Object.keys(policy.shape.operations.unwrap().shape);
     return { faults: error.issues.flatMap((issue) => faultsOf(issue, known)) };
@@ -137,20 +129,4 @@ function faultsOf(issue: z.core.$ZodIssue, known: string[]): string[] {
     });
   }
   return [path === '' ? issue.message : `${path}: ${issue.message}`];
-}
-
-/** The first key of a JSON text that an object has twice, or that would be lost. JSON.parse keeps the last one silently. */
-function ambiguousKey(json: string): string | undefined {
-  const open: Set<string>[] = [];
-  for (const [token, string, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '}') open.pop();
-    else if (string !== undefined && colon !== undefined) {
-      const key = String(JSON.parse(string));
-      if (key === '__proto__') return string;
-      if (open.at(-1)?.has(key)) return `${string} twice`;
-      open.at(-1)?.add(key);
-    }
-  }
-  return undefined;
 }

@@ -5,7 +5,7 @@ import { read, write } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json, reply, startService, success } from '../../testkit/service.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
-import { createTestAuthenticator } from '../support/authenticator.ts';
+import { createTestAuthenticator, issuersOf } from '../support/authenticator.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -263,7 +263,9 @@ describe('a verified token', () => {
   });
 
   test('has the same caller as another token of the same issuer and subject', async () => {
-    const { authenticate } = createTestAuthenticator(jwks, { issuers: ['issuer', 'second'] });
+    const { authenticate } = createTestAuthenticator(jwks, {
+      issuers: issuersOf(jwks, 'issuer', 'second'),
+    });
     const first = await authenticate(await sign());
     expect(await authenticate(await sign({ exp: now() + 900 }))).toEqual(first);
     for (const claims of [{ sub: 'grace' }, { iss: 'second' }]) {
@@ -279,7 +281,9 @@ describe('a verified token', () => {
     ['an object', { id: 1 }],
     ['empty', ''],
   ])('whose subject is %s has a hash of its own, and is admitted as its issuer', async (_, sub) => {
-    const { authenticate } = createTestAuthenticator(jwks, { issuers: ['issuer', 'second'] });
+    const { authenticate } = createTestAuthenticator(jwks, {
+      issuers: issuersOf(jwks, 'issuer', 'second'),
+    });
     const first = await authenticate(await sign({ sub }));
     const second = await authenticate(await sign({ sub: undefined, exp: now() + 900 }));
     const elsewhere = await authenticate(await sign({ sub, iss: 'second' }));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { json, reply, startService } from '../../testkit/service.ts';
-import { createTestAuthenticator } from '../support/authenticator.ts';
+import { createTestAuthenticator, issuersOf } from '../support/authenticator.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
 const path = '/tenant/.well-known/openid-configuration';
@@ -18,7 +18,8 @@ async function startProvider(document: Record<string, unknown> | number = {}) {
   return { issuer, received: server.received, token: (iss = issuer) => sign({ iss }) };
 }
 
-const create = (...issuers: string[]) => createTestAuthenticator(undefined, { issuers });
+const create = (...issuers: string[]) =>
+  createTestAuthenticator(undefined, { issuers: issuersOf(undefined, ...issuers) });
 
 test('without JWT_JWKS_URL and JWT_JWKS_FILE, the keys are those that the issuer publishes', async () => {
   const provider = await startProvider();
@@ -40,8 +41,9 @@ test('a token is verified with the keys of its own issuer only', async () => {
 
 test('with JWT_JWKS_URL, its keys are those of every issuer of the list', async () => {
   const provider = await startProvider();
-  const { resultOf, lastFetches } = createTestAuthenticator(new URL(`${provider.issuer}/keys`), {
-    issuers: ['first', 'second'],
+  const url = new URL(`${provider.issuer}/keys`);
+  const { resultOf, lastFetches } = createTestAuthenticator(url, {
+    issuers: issuersOf(url, 'first', 'second'),
   });
   expect(await resultOf(await provider.token('first'))).toBe('accepted');
   expect(await resultOf(await provider.token('second'))).toBe('accepted');
@@ -51,7 +53,7 @@ test('with JWT_JWKS_URL, its keys are those of every issuer of the list', async 
 });
 
 test.each<[string, Parameters<typeof startProvider>[0]]>([
-  ['status 404', 404],
+  ['status 404; ORIGIN/.well-known/oauth-authorization-server/tenant: status 404', 404],
   ['names the issuer https://elsewhere.example', { issuer: 'https://elsewhere.example' }],
   ['no jwks_uri', { jwks_uri: undefined }],
   ['no acceptable https jwks_uri', { jwks_uri: 'keys' }],
@@ -70,7 +72,7 @@ test.each<[string, Parameters<typeof startProvider>[0]]>([
       expect.objectContaining({
         issuer: provider.issuer,
         keysAvailable: false,
-        fault: `${origin}${path}: ${fault}`,
+        fault: `${origin}${path}: ${fault.replace('ORIGIN', origin)}`,
       }),
     ]);
   },
@@ -80,4 +82,35 @@ test('an issuer that differs from the discovery document by its final slash is n
   const provider = await startProvider();
   const { resultOf } = create(`${provider.issuer}/`);
   expect(await resultOf(await provider.token(`${provider.issuer}/`))).toBe('keys_unavailable');
+});
+
+test.each([404, 302, 401])(
+  'an issuer whose document for OpenID Connect has the status %d may publish metadata of RFC 8414',
+  async (status) => {
+    const { jwk, sign } = await createSigningKey('key');
+    const server = await startService((response, received) => {
+      const issuer = `${server.url}tenant`;
+      const documents: Record<string, object> = {
+        '/.well-known/oauth-authorization-server/tenant': { issuer, jwks_uri: `${issuer}/keys` },
+        '/tenant/keys': { keys: [jwk] },
+      };
+      const document = documents[received.url];
+      return (document ? json(document) : reply(status))(response, received);
+    });
+    const { resultOf } = create(`${server.url}tenant`);
+    expect(await resultOf(await sign({ iss: `${server.url}tenant` }))).toBe('accepted');
+  },
+);
+
+test('metadata of RFC 8414 does not take the place of a document that names another issuer', async () => {
+  const { jwk, sign } = await createSigningKey('key');
+  const server = await startService((response, received) => {
+    if (received.url === '/keys') return json({ keys: [jwk] })(response, received);
+    const isOpenid = received.url === '/.well-known/openid-configuration';
+    const issuer = isOpenid ? 'https://elsewhere.example' : server.url;
+    return json({ issuer, jwks_uri: `${server.url}keys` })(response, received);
+  });
+  const { resultOf } = create(server.url);
+  expect(await resultOf(await sign({ iss: server.url }))).toBe('keys_unavailable');
+  expect(server.received).toHaveLength(1);
 });

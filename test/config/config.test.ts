@@ -5,6 +5,7 @@ import { settingsOf } from '../../src/config/config.ts';
 import { createPrivateCa, expired } from '../../testkit/certificate.ts';
 import { readConfig } from '../../testkit/config.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
+import { createSigningKey } from '../support/signing-key.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -43,7 +44,7 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     http: { port: 4000, corsOrigins: ['https://*.a.example.com', 'http://localhost:*'] },
     jwt: {
       algorithms: ['ES256', 'EdDSA'],
-      audiences: ['gateway'],
+      issuers: [{ issuer: 'issuer', audiences: ['gateway'] }],
       types: ['at+jwt', 'jwt'],
       isBindingChecked: true,
     },
@@ -182,11 +183,12 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
   ]);
   const issuers = 'https://a.example, https://b.example/tenant';
   const config = readConfig({ ...variables, JWT_ISSUER: issuers });
-  expect(settingsOf(config).jwt.keys).toBe('discovery');
-  expect(config.jwt).toMatchObject({
-    keys: undefined,
-    issuers: ['https://a.example', 'https://b.example/tenant'],
-  });
+  const expected = ['https://a.example', 'https://b.example/tenant'].map((issuer) => ({
+    issuer,
+    audiences: ['gateway'],
+    keys: 'discovery',
+  }));
+  expect(settingsOf(config).jwt.issuers).toEqual(expected);
 });
 
 test('commas in the password or in the path of a store are no list of hosts', () => {
@@ -225,7 +227,7 @@ test('the store may be in a file, whose text is not shown', async () => {
 
 test.each([
   ['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT_MS'],
-  ['JWT_ISSUERS', 'JWT_ISSUER'],
+  ['JWT_ISSUERS', 'JWT_ISSUERS_FILE'],
   ['JWT_JWKS_URI', 'JWT_JWKS_URL'],
   ['MAX_WRITES', 'MAX_WRITES_PER_OPERATION'],
 ])('%s is reported as a misspelling of %s', (name, meant) => {
@@ -273,9 +275,9 @@ test('a value in quotes may have further faults, and those of others may be in q
   expect(problemsOf({ ...required, ...values })).toEqual([
     expect.stringMatching(/^JWT_ISSUER must not be in quotes/),
     expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must not be in quotes/),
-    'JWT_ISSUER is required',
     expect.stringMatching(/^LOG_LEVEL must be/),
     expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must be .* not "10s"$/),
+    'JWT_ISSUER is required',
   ]);
 });
 
@@ -323,7 +325,7 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
     graphql: { trustedDocuments: [{ path: documents, size: 1 }], trustedDocumentsMode: 'log' },
     idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
     http: { explorerHeaders: ['authorization'] },
-    jwt: { keys: 'https://issuer.example' },
+    jwt: { issuers: [{ issuer: 'issuer', keys: 'https://issuer.example' }] },
   });
 });
 
@@ -363,4 +365,173 @@ test('the variables for TLS are checked, alone and together', async () => {
   ] as const) {
     expect(problemsOf(variables)).toEqual([problem]);
   }
+});
+
+const { jwk } = await createSigningKey('key');
+
+/** The variables of a gateway whose issuers are in a file. */
+async function withIssuers(issuers: unknown, others: Record<string, string> = {}) {
+  const text = typeof issuers === 'string' ? issuers : JSON.stringify(issuers);
+  const ofOne = { JWT_JWKS_URL: '', JWT_ISSUER: '', JWT_AUDIENCE: '' };
+  return { ...required, ...ofOne, JWT_ISSUERS_FILE: await temporaryFile(text), ...others };
+}
+
+test('issuers are read from a file, each with its own keys, audience and algorithms', async () => {
+  const jwksFile = await temporaryFile(JSON.stringify({ keys: [jwk] }));
+  const config = readConfig(
+    await withIssuers(
+      [
+        { issuer: 'https://a.example/', audience: 'ledger' },
+        {
+          issuer: 'b',
+          audience: ['x', 'y'],
+          jwksUrl: 'https://keys.example/b',
+          algorithms: ['ES256'],
+        },
+        { issuer: 'c', audience: 'app', jwksFile, audienceClaim: 'client_id' },
+        { issuer: 'https://d.example/{tenantid}', audience: 'ledger', tenants: ['t1', 't2'] },
+      ],
+      { JWT_ALGORITHMS: 'RS256' },
+    ),
+  );
+  const template = 'https://d.example/{tenantid}';
+  expect(config.jwt).toMatchObject({
+    algorithms: ['RS256'],
+    issuers: [
+      { issuer: 'https://a.example/', audiences: ['ledger'], keys: undefined },
+      {
+        issuer: 'b',
+        audiences: ['x', 'y'],
+        keys: new URL('https://keys.example/b'),
+        algorithms: ['ES256'],
+      },
+      { issuer: 'c', audiences: ['app'], keys: { path: jwksFile }, audienceClaim: 'client_id' },
+      { issuer: 'https://d.example/t1', tenant: { id: 't1', template }, keys: undefined },
+      { issuer: 'https://d.example/t2', tenant: { id: 't2', template }, keys: undefined },
+    ],
+  });
+  const shown = settingsOf(config).jwt.issuers.map(({ issuer, keys }) => [issuer, keys]);
+  expect(shown.slice(0, 3)).toEqual([
+    ['https://a.example/', 'discovery'],
+    ['b', 'https://keys.example'],
+    ['c', jwksFile],
+  ]);
+});
+
+const issuer = 'https://a.example';
+const audience = 'ledger';
+
+test.each<[string, issuers: unknown, fault: string | RegExp]>([
+  ['no JSON', '[{]', /is not JSON/],
+  ['a key twice', '[{"issuer":"a","issuer":"b"}]', 'has the key "issuer" twice'],
+  ['no list', {}, 'must be a list'],
+  ['no issuer', [], 'must not be empty'],
+  [
+    'a missing issuer and audience',
+    [{}],
+    /^\[0\]\.issuer must be a text; \[0\]\.audience must be a text, or a list of texts$/,
+  ],
+  ['an empty audience', [{ issuer, audience: [] }], '[0].audience must not be empty'],
+  [
+    'a misspelled key',
+    [{ issuer, audience, jwks_url: 'x' }],
+    '[0].jwks_url is unknown. Did you mean jwksUrl?',
+  ],
+  [
+    'a URL without scheme',
+    [{ issuer, audience, jwksUrl: 'a.example' }],
+    '[0].jwksUrl must be an http(s) URL',
+  ],
+  [
+    'a shared secret',
+    [{ issuer, audience, algorithms: ['HS256'] }],
+    /^\[0\]\.algorithms\[0\] must be RS256, /,
+  ],
+  ['no algorithm', [{ issuer, audience, algorithms: [] }], '[0].algorithms must not be empty'],
+  [
+    'two places of keys',
+    [{ issuer, audience, jwksUrl: issuer, jwksFile: 'x' }],
+    '[0] set jwksUrl or jwksFile, not both',
+  ],
+  [
+    'no place of keys',
+    [{ issuer: 'a', audience }],
+    /^\[0\] issuer must be an http\(s\) URL, unless/,
+  ],
+  [
+    'no tenants',
+    [{ issuer: `${issuer}/{tenantid}`, audience }],
+    '[0] {tenantid} in issuer and tenants are required together',
+  ],
+  [
+    'tenants without a place',
+    [{ issuer, audience, tenants: ['a'] }],
+    '[0] {tenantid} in issuer and tenants are required together',
+  ],
+  [
+    'another placeholder',
+    [{ issuer: `${issuer}/{tenant}`, audience }],
+    '[0] issuer must have no braces other than {tenantid}',
+  ],
+  [
+    'a path as a tenant',
+    [{ issuer: `${issuer}/{tenantid}`, audience, tenants: ['../a'] }],
+    '[0].tenants[0] must be the id of a tenant',
+  ],
+  [
+    'an issuer twice',
+    [
+      { issuer, audience },
+      { issuer, audience: 'b' },
+    ],
+    `has the issuer ${issuer} twice`,
+  ],
+  [
+    'a tenant that is an issuer, too',
+    [
+      { issuer: `${issuer}/a`, audience },
+      { issuer: `${issuer}/{tenantid}`, audience, tenants: ['a'] },
+    ],
+    `has the issuer ${issuer}/a twice`,
+  ],
+])('a file with issuers that has %s is rejected', async (_, issuers, fault) => {
+  const [problem = '', ...others] = problemsOf(await withIssuers(issuers));
+  expect(others).toEqual([]);
+  const prefix = 'JWT_ISSUERS_FILE must be a list of issuers: ';
+  expect(problem.slice(0, prefix.length)).toBe(prefix);
+  expect(problem.slice(prefix.length)).toEqual(
+    typeof fault === 'string' ? fault : expect.stringMatching(fault),
+  );
+});
+
+test('a file with issuers replaces the variables of one issuer, and the files of keys in it are checked', async () => {
+  const issuers = [{ issuer, audience }];
+  for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL']) {
+    expect(problemsOf(await withIssuers(issuers, { [name]: 'https://a.example' }))).toEqual([
+      expect.stringMatching(
+        /^JWT_ISSUERS_FILE replaces JWT_ISSUER, JWT_AUDIENCE, .*: remove them$/,
+      ),
+    ]);
+  }
+  const jwksFile = await temporaryFile('{"keys":[]}');
+  expect(
+    problemsOf(
+      await withIssuers([
+        { issuer: 'b', audience, jwksFile },
+        { issuer: 'c', audience, jwksFile: '/nowhere' },
+      ]),
+    ),
+  ).toEqual([
+    `JWT_ISSUERS_FILE names ${jwksFile}, which must be a readable file with a JSON Web Key Set: no keys`,
+    'JWT_ISSUERS_FILE names /nowhere, which must be a readable file with a JSON Web Key Set: ENOENT',
+  ]);
+  expect(
+    problemsOf({
+      ...required,
+      JWT_ISSUERS_FILE: '/nowhere',
+      JWT_ISSUER: '',
+      JWT_AUDIENCE: '',
+      JWT_JWKS_URL: '',
+    }),
+  ).toEqual(['JWT_ISSUERS_FILE must be a readable file with a list of issuers: ENOENT']);
 });

@@ -28,9 +28,9 @@ const allowed: Record<string, string> = {
   graphql: 'admission/ errors/ idempotency/settle.ts lib/ telemetry/ upstream/ graphql @apollo',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   config:
-    'auth/ errors/gateway-error.ts lib/short-text.ts policy/ telemetry/ upstream/operations.ts upstream/transport/ jose',
+    'auth/ errors/gateway-error.ts lib/ policy/ telemetry/ upstream/operations.ts upstream/transport/ jose',
   policy:
-    'telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
+    'lib/strict-json.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
   resolvers:
     'errors/ graphql/argument-checks.ts graphql/entity.ts graphql/loaders.ts graphql/schema.ts lib/ upstream/ generated/ graphql',
   generated: 'graphql/resolver-context.ts resolvers/gl-code.ts graphql',

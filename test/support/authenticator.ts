@@ -2,6 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { JSONWebKeySet } from 'jose';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
+import type { Issuer } from '../../src/auth/issuer.ts';
 import { keySet } from '../../src/auth/key-set.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
@@ -9,17 +10,20 @@ import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { createMetrics } from './metrics.ts';
 
+type Keys = URL | JSONWebKeySet | undefined;
+
+/** Issuers of these names for `gateway`, with the same keys. */
+export function issuersOf(keys: Keys, ...names: string[]): Issuer[] {
+  const source = keys instanceof URL || !keys ? keys : { path: 'k', value: keySet.parse(keys) };
+  return names.map((issuer) => ({ issuer, audiences: ['gateway'], keys: source }));
+}
+
 /** An authenticator for tokens of `issuer` for `gateway`, and its log. */
-export function createTestAuthenticator(
-  keys: URL | JSONWebKeySet | undefined,
-  changed: Partial<JwtConfig> = {},
-) {
+export function createTestAuthenticator(keys: Keys, changed: Partial<JwtConfig> = {}) {
   const log = createLogRecorder();
   const authenticator = createAuthenticator(
     {
-      keys: keys && !(keys instanceof URL) ? keySet.parse(keys) : keys,
-      issuers: ['issuer'],
-      audiences: ['gateway'],
+      issuers: issuersOf(keys, 'issuer'),
       algorithms: ['ES256', 'RS256'],
       clockToleranceS: 0,
       types: undefined,
@@ -34,7 +38,7 @@ export function createTestAuthenticator(
     (await authenticator.authenticate(requestWith(token)))?.caller;
   return {
     ...authenticator,
-    useKeys: (keys: JSONWebKeySet) => authenticator.useKeys(keySet.parse(keys)),
+    useKeys: (keys: Keys) => authenticator.useIssuers(issuersOf(keys, 'issuer')),
     authenticateRequest: authenticator.authenticate,
     logs: log.lines,
     logLine: log.line,

@@ -62,7 +62,7 @@ annotations:
 
 {{/* Fails if values are missing, or contradict each other. */}}
 {{- define "ledger-gateway.validate" -}}
-{{- range $name := list "UPSTREAM_BASE_URL" "JWT_ISSUER" "JWT_AUDIENCE" }}
+{{- range $name := concat (list "UPSTREAM_BASE_URL") (ternary (list) (list "JWT_ISSUER" "JWT_AUDIENCE") (hasKey .Values.files "JWT_ISSUERS_FILE")) }}
 {{- $_ := required (printf "settings.%s is required: see docs/reference/configuration.md" $name) (get $.Values.settings $name) }}
 {{- end }}
 {{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) }}
