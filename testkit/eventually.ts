@@ -13,7 +13,11 @@ export async function eventually<Result>(attempt: () => Promise<Result>): Promis
   }
 }
 
-/** Waits for a condition, which is checked on each iteration of the event loop. */
+/** Waits for a condition, which is checked on each iteration of the event loop, and throws after half a minute. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await immediate();
+  const end = performance.now() + 30_000;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`Never true: ${condition}`);
+    await immediate();
+  }
 }

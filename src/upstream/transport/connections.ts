@@ -7,6 +7,7 @@ import { createConnector } from './connector.ts';
 import { KeepAlive } from './keep-alive.ts';
 import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
+import { acceptUnrequested } from './unrequested-response.ts';
 
 export type ConnectionOptions = {
   baseUrl: URL;
@@ -125,6 +126,7 @@ export class Connections {
           observer.opened();
           open.socket = socket;
           callback(null, socket);
+          acceptUnrequested(socket, () => client.stats.running === 0);
         }),
       // The deadline of the call replaces undici's timeouts.
       headersTimeout: 0,

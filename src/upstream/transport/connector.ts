@@ -3,7 +3,6 @@ import { createSecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { UpstreamError } from '../upstream-error.ts';
 import { readAfterFailedWrite } from './early-response.ts';
-import { skipContinue } from './interim-response.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** After so long without a packet, the kernel asks once a second whether the other side still exists, and gives up after ten. */
@@ -37,8 +36,7 @@ export function createConnector(files: TlsFiles, timeoutMs: number): buildConnec
       const isOpen = !socket.destroyed && !socket.readableEnded && socket.readableLength === 0;
       if (isOpen) {
         readAfterFailedWrite(socket);
-        callback(null, socket);
-        return skipContinue(socket);
+        return callback(null, socket);
       }
       socket.destroy();
       // This is no error of undici's, because after those a client connects again and again.

@@ -199,6 +199,36 @@ test('the log says once that the service has sent a surplus response', async () 
   expect(lines).toEqual([expect.objectContaining({ level: 50, service: 'ledger' })]);
 });
 
+test.each([
+  ['with its last bytes', 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n', true],
+  ['before it closes', 'HTTP/1.0 408 Request Time-out\r\nconnection: close\r\n\r\n', false],
+])(
+  'a 408 on an idle connection, %s, is no surplus response, but says that the service closes it',
+  async (_, timeout, closes) => {
+    const { url, sockets } = await startTcp((socket) => socket.on('data', () => socket.write(ok)));
+    const { read, write, counts } = start({ url }, 60);
+    await Promise.all([read('ada'), read('bob')]);
+    const closed = sockets.slice(0, 1).map((socket) => once(socket, 'close'));
+    if (closes) sockets[0]?.end(timeout);
+    else sockets[0]?.write(timeout);
+    await Promise.all(closed);
+    await settled();
+    pass(REST_MS);
+    for (const call of [read, write]) expect(await call()).toMatchObject({ status: 0 });
+    // The read took the other connection, and the write, for which nothing is certain any more, has a new one.
+    expect(counts).toMatchObject({ surplus: 0, closedEarly: 1, opened: 3 });
+  },
+);
+
+test('a 408 in response to a request is its response', async () => {
+  const { url } = await startTcp((socket) =>
+    socket.on('data', () =>
+      socket.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n'),
+    ),
+  );
+  expect(await startOutcomes(url).write()).toBe('unknown: UPSTREAM_FAILED');
+});
+
 // An exchange that has not ended whole.
 
 test('a connection is not used again if the service responded before it received the whole request', async () => {

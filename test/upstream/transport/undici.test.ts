@@ -48,7 +48,7 @@ test('a GET that may change state says that it has no content, and other request
   expect(lengths).toEqual([['0'], ['0'], [], ['2']]);
 });
 
-// interim-response.ts
+// unrequested-response.ts
 
 const proceed = 'HTTP/1.1 100 Continue\r\n\r\n';
 const interim = `${proceed}HTTP/1.1 102 Processing\r\n\r\n${proceed}HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n`;

@@ -1,0 +1,37 @@
+import type { Duplex } from 'node:stream';
+
+/** The parser of undici on a socket: what takes the bytes that arrive, and what is called for the head of each response. */
+type Parser = {
+  execute(bytes: Buffer): void;
+  onHeadersComplete(status: number, ...rest: unknown[]): unknown;
+};
+
+const isParser = (value: unknown): value is Parser =>
+  typeof value === 'object' && value !== null && 'execute' in value && 'onHeadersComplete' in value;
+
+/**
+ * Lets undici accept two responses that HTTP allows although no request has asked for them. Call this when undici has taken over
+ * the socket, with a function that returns whether no request waits for its response on it.
+ *
+ * - `100 Continue` is skipped, as undici skips other interim responses: its parser closes the connection for a 100 alone, so it
+ *   is told of a 102.
+ * - `408 Request Timeout` on an idle connection ends it, because some servers send one before they close it. Undici would report
+ *   it like a second response to the last request.
+ */
+export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
+  const properties = Object.getOwnPropertySymbols(socket).map((symbol) =>
+    Reflect.get(socket, symbol),
+  );
+  const parser: Parser | undefined = properties.find(isParser);
+  if (!parser) return;
+  const execute = parser.execute.bind(parser);
+  const onHeadersComplete = parser.onHeadersComplete.bind(parser);
+  parser.onHeadersComplete = (status, ...rest) =>
+    onHeadersComplete(status === 100 ? 102 : status, ...rest);
+  parser.execute = (bytes) => {
+    if (isIdle() && isTimeout.test(bytes.toString('latin1', 0, 12))) socket.destroy();
+    else execute(bytes);
+  };
+}
+
+const isTimeout = /^HTTP\/1\.[01] 408/;
