@@ -10,31 +10,50 @@ Starts the gateway. Environment variables configure it: docs/reference/configura
 
   --check-config  print the effective settings without secrets, and do not start;
                   exits with 1 and the problems if they are invalid
+  --connect       with --check-config: also reach the service, the keys of the issuers,
+                  the store and the ports, without changing anything
   --version       print the version
   --help          print this text
 `;
 
 /**
- * Reads the options and the environment. Returns the configuration, or, for an option, the text to print instead of starting
- * the gateway. Throws a ConfigError for an invalid option or variable.
+ * Reads the options and the environment. Resolves to the configuration, or, for an option, to the text to print instead of
+ * starting the gateway. Throws a ConfigError for an invalid option or variable, or if something cannot be reached.
  */
-export function readCommand(
+export async function readCommand(
   args: string[],
   variables: Record<string, string | undefined>,
-): { text: string } | { config: Config } {
+): Promise<{ text: string } | { config: Config }> {
   const options = parse(args);
   if (options.help) return { text: help };
   if (options.version) return { text: `${version}\n` };
   const config = readConfig(variables, ledger.operations);
   if (!options['check-config']) return { config };
-  return { text: `${JSON.stringify(settingsOf(config), undefined, 2)}\n` };
+  const connections = options.connect ? await reachAll(config) : 'not checked';
+  const shown = { ...settingsOf(config), warnings: config.warnings, connections };
+  return { text: `${JSON.stringify(shown, undefined, 2)}\n` };
+}
+
+async function reachAll(config: Config): Promise<string> {
+  const { checkConnections } = await import('./connect/connection-check.ts');
+  const faults = await checkConnections(config, ledger.probe);
+  if (faults.length === 0) return 'all reached';
+  throw new ConfigError(['The configuration does not work here:', ...faults].join('\n  '));
 }
 
 function parse(args: string[]) {
   const type = 'boolean';
-  const options = { 'check-config': { type }, help: { type }, version: { type } } as const;
+  const options = {
+    'check-config': { type },
+    connect: { type },
+    help: { type },
+    version: { type },
+  } as const;
   try {
-    return parseArgs({ args, options }).values;
+    const { values } = parseArgs({ args, options });
+    if (values.connect && !values['check-config'])
+      throw new Error('--connect needs --check-config');
+    return values;
   } catch (error) {
     throw new ConfigError(`${error instanceof Error ? error.message : error}\n${help}`);
   }

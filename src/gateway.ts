@@ -102,8 +102,9 @@ export async function startGateway(
 
 function logStart(config: Config, log: Logger): void {
   log.info({ version, settings: settingsOf(config) }, 'starting');
-  const { withoutEffect: names } = config;
+  const { withoutEffect: names, shortShutdown } = config.warnings;
   if (names.length > 0) log.warn({ names }, 'variables without effect');
+  if (shortShutdown) log.warn(shortShutdown, 'a mutation may take longer than the shutdown');
 }
 
 /** The side of the service: connections and calls, and the idempotency keys of writes. */

@@ -19,7 +19,7 @@ module.enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/ledg
 try {
   // What follows is imported here, so that the V8 settings apply to all of its code.
   const { readCommand } = await import('./command-line.ts');
-  const command = readCommand(process.argv.slice(2), process.env);
+  const command = await readCommand(process.argv.slice(2), process.env);
   if ('text' in command) {
     process.stdout.write(command.text);
     process.exit(0);

@@ -19,6 +19,11 @@ const ofDeployment = (from: string, to: string, fault: RegExp): Edit => ({
   fault,
 });
 
+const ofContainer = (from: string, to: string, fault: RegExp): Edit => ({
+  ...ofDeployment(from, to, fault),
+  file: 'templates/_helpers.tpl',
+});
+
 const selectsNothing = (file: string): Edit => ({
   file: `templates/${file}`,
   from: /\{\{- include "ledger-gateway.selector" [^}]+\}\}/,
@@ -28,13 +33,13 @@ const selectsNothing = (file: string): Edit => ({
 
 const edits: Record<string, Edit> = {
   'a process of root': ofDeployment('runAsNonRoot: true', 'runAsNonRoot: false', /runAsNonRoot/),
-  'a root file system that can be written': ofDeployment(
+  'a root file system that can be written': ofContainer(
     'readOnlyRootFilesystem: true',
     'readOnlyRootFilesystem: false',
     /readOnlyRootFilesystem/,
   ),
-  'no limit of memory': ofDeployment(
-    '{{- toYaml .Values.resources | nindent 12 }}',
+  'no limit of memory': ofContainer(
+    '{{- toYaml .Values.resources | nindent 2 }}',
     'requests: { cpu: 500m }',
     /limits/,
   ),
@@ -59,7 +64,7 @@ const edits: Record<string, Edit> = {
     to: '$1 other',
     fault: /scaleTargetRef/,
   },
-  'a policy that is mounted as a single file': ofDeployment(
+  'a policy that is mounted as a single file': ofContainer(
     'mountPath: /policy,',
     'mountPath: /policy/policy.json, subPath: policy.json,',
     /subPath: policy/,

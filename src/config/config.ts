@@ -5,7 +5,7 @@ import { ConfigError } from '../errors/gateway-error.ts';
 import type { Operation } from '../upstream/operations.ts';
 import * as types from './environment-variable.ts';
 import { withoutQuotes } from './quoted-values.ts';
-import { readService, serviceVariables, shownOf } from './service-settings.ts';
+import { readService, type ServiceConfig, serviceVariables, shownOf } from './service-settings.ts';
 import { findUnknown, findWithoutEffect, isRead } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
@@ -141,6 +141,13 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
+/** Says that a mutation may take longer than the shutdown waits, unless it cannot. Its writes are sent one after another. */
+function shortShutdownOf(env: Environment, { timeoutMs }: ServiceConfig) {
+  const mutationMs = timeoutMs * env.MAX_WRITES_PER_OPERATION;
+  const { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } = env;
+  return shutdownTimeoutMs > mutationMs ? undefined : { mutationMs, shutdownTimeoutMs };
+}
+
 /** All variables of a gateway with these operations: their names, and the types that parse them. */
 export function variablesOf(operations: readonly Operation[]): Readonly<Record<string, z.ZodType>> {
   return { ...environmentOf(operations).shape, ...serviceVariables.shape };
@@ -206,8 +213,12 @@ export function readConfig(
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     audit: { output: env.AUDIT, subject: env.AUDIT_SUBJECT },
     commit: env.GIT_COMMIT,
-    /** Variables of OpenTelemetry that are set, and have no effect. */
-    withoutEffect: findWithoutEffect(names, known),
+    /** What is valid, but probably not intended. */
+    warnings: {
+      /** Variables of OpenTelemetry that are set, and have no effect. */
+      withoutEffect: findWithoutEffect(names, known),
+      shortShutdown: shortShutdownOf(env, service),
+    },
     logLevel: env.LOG_LEVEL,
     /** The files that are read again while the gateway runs. */
     files: {

@@ -255,8 +255,24 @@ test('variables of OpenTelemetry without effect are named, and those that it rea
     );
   const read = 'OTEL_SERVICE_NAME OTEL_TRACES_SAMPLER_ARG OTEL_EXPORTER_OTLP_TRACES_HEADERS';
   const all = [...names, ...read.split(' ')].map((name) => [name, '1']);
-  expect(readConfig({ ...required, ...Object.fromEntries(all) }).withoutEffect).toEqual(names);
+  const { warnings } = readConfig({ ...required, ...Object.fromEntries(all) });
+  expect(warnings.withoutEffect).toEqual(names);
 });
+
+test.each([
+  [{}, 50_000],
+  [{ SHUTDOWN_TIMEOUT_MS: '50000' }, 50_000],
+  [{ SHUTDOWN_TIMEOUT_MS: '50001' }, undefined],
+  [{ MAX_WRITES_PER_OPERATION: '1' }, undefined],
+  [{ MAX_WRITES_PER_OPERATION: '1', UPSTREAM_TIMEOUT_MS: '15000' }, 15_000],
+])(
+  'with %j, a mutation of %j ms is reported to be longer than the shutdown',
+  (variables, mutationMs) => {
+    const { warnings, shutdownTimeoutMs } = readConfig({ ...required, ...variables });
+    const expected = mutationMs === undefined ? undefined : { mutationMs, shutdownTimeoutMs };
+    expect(warnings.shortShutdown).toEqual(expected);
+  },
+);
 
 test.each([
   ['JWT_AUDIENCE', '"api://ledger"'],

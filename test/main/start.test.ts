@@ -35,11 +35,15 @@ test('options print and end the process, without listening', async () => {
   });
   expect(text).not.toContain('secret');
 
-  expect(readCommand(['--help'], {})).toEqual({ text: expect.stringContaining('--check-config') });
-  expect(readCommand(['--version'], {})).toEqual({ text: `${version}\n` });
+  expect(await readCommand(['--help'], {})).toEqual({
+    text: expect.stringContaining('--check-config'),
+  });
+  expect(await readCommand(['--version'], {})).toEqual({ text: `${version}\n` });
   const invalid = () => readCommand(['--check-config'], { ...env, PORT: 'x', LOG_LEVEL: 'x' });
-  expect(invalid).toThrow(/PORT must be .*LOG_LEVEL must be/s);
-  expect(() => readCommand(['--chek-config'], env)).toThrow('Usage');
+  await expect(invalid()).rejects.toThrow(/PORT must be .*LOG_LEVEL must be/s);
+  for (const option of ['--chek-config', '--connect']) {
+    await expect(readCommand([option], env)).rejects.toThrow('Usage');
+  }
 });
 
 test('a body that never fits into the memory of one caller is too large, and not too much for now', async () => {

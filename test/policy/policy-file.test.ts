@@ -12,7 +12,7 @@ async function check(text: string) {
   const file = await temporaryFile(text);
   const variables = { POLICY_FILE: file };
   const env = await environmentFor({ url: 'http://localhost/' }, variables);
-  const command = readCommand(['--check-config'], env);
+  const command = await readCommand(['--check-config'], env);
   return 'text' in command && JSON.parse(command.text).policy;
 }
 

@@ -53,6 +53,62 @@ annotations:
 {{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
 {{- end -}}
 
+{{/* What the container of the gateway has in common with the one that checks its connections. */}}
+{{- define "ledger-gateway.container" -}}
+{{- $hasPolicy := or .Values.policy.text .Values.policy.configMap -}}
+{{- $isAuditFile := eq .Values.audit.output "volume" -}}
+image: {{ required "image.repository is required: see docs/how-to/deploy.md" .Values.image.repository }}
+  {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+env:
+  # /metrics on a port that the Service does not have.
+  - { name: ADMIN_PORT, value: "4001" }
+  {{- range $name, $value := .Values.settings }}
+  - { name: {{ $name }}, value: {{ include "ledger-gateway.setting" $value }} }
+  {{- end }}
+  {{- range $name, $file := .Values.files }}
+  - { name: {{ $name }}, value: {{ printf "/files/%s/%s" (include "ledger-gateway.fileVolume" $name) $file.key | quote }} }
+  {{- end }}
+  {{- if $hasPolicy }}
+  - { name: POLICY_FILE, value: /policy/policy.json }
+  {{- end }}
+  {{- if $isAuditFile }}
+  - name: POD_NAME
+    valueFrom:
+      fieldRef: { fieldPath: metadata.name }
+  - { name: AUDIT, value: "file:/audit/$(POD_NAME).log" }
+  {{- else }}
+  - { name: AUDIT, value: {{ .Values.audit.output | quote }} }
+  {{- end }}
+  - { name: AUDIT_SUBJECT, value: {{ .Values.audit.subject | quote }} }
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- if or .Values.files $hasPolicy $isAuditFile .Values.extraVolumeMounts }}
+# Folders: a single file (`subPath`) would keep its first content.
+volumeMounts:
+  {{- range $name, $_ := .Values.files }}
+  {{- $volume := include "ledger-gateway.fileVolume" $name }}
+  - { name: {{ $volume }}, mountPath: /files/{{ $volume }}, readOnly: true }
+  {{- end }}
+  {{- if $hasPolicy }}
+  - { name: policy, mountPath: /policy, readOnly: true }
+  {{- end }}
+  {{- if $isAuditFile }}
+  - { name: audit, mountPath: /audit }
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Four times the delay, which requests extend, and what is in progress (docs/reference/health-and-shutdown.md), and two seconds more. */}}
 {{- define "ledger-gateway.gracePeriodSeconds" -}}
 {{- $delay := .Values.settings.SHUTDOWN_DELAY_MS | default 2000 | int64 -}}

@@ -9,8 +9,14 @@ import { TABLE } from './postgres-statements.ts';
 /** The time to connect, and for each statement. */
 const TIMEOUT_MS = 1000;
 
-const READ_ONLY =
+export const READ_ONLY =
   'the server is a standby, or default_transaction_read_only is on for the server, the database or the role';
+
+/** For a role that may not create the table. */
+export const MISSING_TABLE = `The database role may not create tables. Execute:\n${TABLE}`;
+
+export const NO_SCHEMA =
+  'no schema of the search_path exists. Create one, or change the search_path of the role';
 
 /** What errors mean: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
@@ -22,10 +28,7 @@ const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
   '28000': ['unauthorized'],
   '28P01': ['unauthorized'],
   '3D000': ['no_database', 'the database that the URL names does not exist'],
-  '3F000': [
-    'no_database',
-    'no schema of the search_path exists. Create one, or change the search_path of the role',
-  ],
+  '3F000': ['no_database', NO_SCHEMA],
   '42501': ['unauthorized'],
   '42P01': ['no_table'],
   '53100': ['full'],
@@ -99,8 +102,7 @@ async function execute(client: pg.PoolClient, statement: string, values: unknown
       const { reason } = failureOf(error, StoreUnavailable);
       if (reason === 'loading') return; // The other process has created it.
       if (reason !== 'unauthorized') throw error;
-      const message = `The database role may not create tables. Execute:\n${TABLE}`;
-      throw new StoreUnavailable('no_table', message);
+      throw new StoreUnavailable('no_table', MISSING_TABLE);
     });
     return query();
   });

@@ -12,8 +12,21 @@ import {
   shareOf,
   type Usage,
 } from '../store.ts';
-import { PostgresConnections } from './postgres-connections.ts';
-import { CHANGE, LARGEST_CALLERS, READ, SWEEP, SWEEP_ROWS, USAGE } from './postgres-statements.ts';
+import {
+  MISSING_TABLE,
+  NO_SCHEMA,
+  PostgresConnections,
+  READ_ONLY,
+} from './postgres-connections.ts';
+import {
+  CHANGE,
+  INSPECT,
+  LARGEST_CALLERS,
+  READ,
+  SWEEP,
+  SWEEP_ROWS,
+  USAGE,
+} from './postgres-statements.ts';
 
 const readSchema = z.tuple([
   z.object({
@@ -31,6 +44,41 @@ const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
 ]);
 const callersSchema = z.array(z.object({ caller: z.string() }));
+
+const inspectionSchema = z.tuple([
+  z.object({
+    isReadOnly: z.boolean(),
+    hasSchema: z.boolean(),
+    mayCreate: z.boolean(),
+    /** Null if there is no table. */
+    mayChange: z.boolean().nullable(),
+  }),
+]);
+
+/** Checks whether a server can be used, without changing it. @throws StoreUnavailable, or Error if the URL cannot be used */
+export async function checkPostgres(url: string): Promise<void> {
+  const connections = new PostgresConnections(url);
+  try {
+    const { rows } = await connections.execute(INSPECT, []);
+    const [{ isReadOnly, hasSchema, mayCreate, mayChange }] = inspectionSchema.parse(rows);
+    if (isReadOnly) throw unusable('read_only');
+    if (!hasSchema) throw unusable('no_database');
+    if (mayChange === false) throw unusable('unauthorized');
+    if (mayChange === null && !mayCreate) throw unusable('no_table');
+  } finally {
+    await connections.close();
+  }
+}
+
+const faults = {
+  read_only: `PostgreSQL cannot be written to: ${READ_ONLY}`,
+  no_database: `PostgreSQL cannot create the table: ${NO_SCHEMA}`,
+  unauthorized:
+    'The database role may not read and change the table ledger_gateway_record: grant it SELECT, INSERT, UPDATE and DELETE',
+  no_table: MISSING_TABLE,
+};
+
+const unusable = (reason: keyof typeof faults) => new StoreUnavailable(reason, faults[reason]);
 
 /**
  * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,

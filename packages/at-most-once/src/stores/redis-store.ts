@@ -170,6 +170,21 @@ export class RedisStore implements IdempotencyStore {
   }
 }
 
+/** Checks whether a server can be used, without changing it. @throws StoreUnavailable, or Error if the URL cannot be used */
+export async function checkRedis(url: string): Promise<void> {
+  const session = new RedisSession(url);
+  try {
+    await session.connect();
+    await inspect(session);
+    await session.command(['EVAL', readScript, '1', keyOf(COMPLETENESS_KEY)]);
+  } catch (error) {
+    // If the connection has ended, its failure says more than that of the command.
+    session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
+    throw await session.ended;
+  }
+  session.close();
+}
+
 /**
  * Reads what the server says about itself: on each new connection, and with each check of completeness. If the server may
  * evict keys, a write could be sent twice, so the connection is closed.

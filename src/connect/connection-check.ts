@@ -1,0 +1,42 @@
+import { StoreUnavailable } from '@ledger-gateway/at-most-once';
+import { checkStore } from '@ledger-gateway/at-most-once/check-store';
+import type { Config } from '../config/config.ts';
+import type { ReadRequest } from '../upstream/operations.ts';
+import { checkIssuer } from './issuer-check.ts';
+import { checkPort } from './port-check.ts';
+import { checkService } from './service-check.ts';
+
+/**
+ * Checks whether the service, the keys of the issuers, the store of idempotency keys and the ports can be used, without changing
+ * anything. Returns the faults: each names a variable, and says what to write instead.
+ */
+export async function checkConnections(config: Config, probe: ReadRequest): Promise<string[]> {
+  const { http, service, jwt, files } = config;
+  const ofIssuers = files.issuers
+    ? { issuer: 'JWT_ISSUERS_FILE', url: 'jwksUrl' }
+    : { issuer: 'JWT_ISSUER', url: 'JWT_JWKS_URL' };
+  const ports = [
+    checkPort('PORT', http.port, http.host),
+    ...(http.adminPort === undefined ? [] : [checkPort('ADMIN_PORT', http.adminPort, http.host)]),
+  ];
+  const faults = await Promise.all([
+    checkService(service, probe),
+    ...jwt.issuers.map((issuer) => checkIssuer(issuer, ofIssuers)),
+    checkStoreOf(config),
+    ...ports,
+  ]);
+  return [...new Set(faults.flat())];
+}
+
+async function checkStoreOf({ idempotency }: Config): Promise<string[]> {
+  const variable = idempotency.storeFile ? 'IDEMPOTENCY_STORE_FILE' : 'IDEMPOTENCY_STORE';
+  try {
+    await checkStore(idempotency.store);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    const isLost = error.reason === 'unreachable' || error.reason === 'timeout';
+    const remedy = '. Check its host and port, and whether a network policy allows the connection';
+    return [`${variable}: ${error.message}${isLost ? remedy : ''}`];
+  }
+}

@@ -1,0 +1,39 @@
+import { discoverKeysUrl } from '../auth/discovery.ts';
+import { fetchJson } from '../auth/fetch-json.ts';
+import type { Issuer } from '../auth/issuer.ts';
+import { keySet } from '../auth/key-set.ts';
+import { CHECK_MS, isUnknownCa, meaningOf } from './network-fault.ts';
+
+/** The names of the settings of issuers: of variables, or of keys in the file. */
+export type IssuerSettings = { issuer: string; url: string };
+
+/** Checks whether the keys of an issuer can be fetched. Returns the faults. The keys of a file were checked when it was read. */
+export async function checkIssuer(
+  { issuer, keys }: Issuer,
+  settings: IssuerSettings,
+): Promise<string[]> {
+  if (keys && !(keys instanceof URL)) return [];
+  const signal = AbortSignal.timeout(CHECK_MS);
+  try {
+    await fetchJson(keys ?? (await discoverKeysUrl(issuer, signal)), keySet, signal);
+    return [];
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    const setting = keys ? settings.url : `${settings.issuer} ${issuer}`;
+    return [`${setting}: ${fault}. ${remedyOf(fault, settings)}`];
+  }
+}
+
+/** What to write instead. The fault ends with a code or a description, after the address. */
+function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
+  const code = fault.split(': ').at(-1) ?? '';
+  if (isUnknownCa(code)) return 'Name a file with the CA of the issuer in NODE_EXTRA_CA_CERTS';
+  if (code.startsWith('names the issuer')) {
+    return `Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
+  }
+  if (/^(status|no |not )/.test(code)) {
+    return `Correct ${issuer}, or set ${url} to the address of the keys`;
+  }
+  const meaning = meaningOf(code);
+  return meaning.charAt(0).toUpperCase() + meaning.slice(1);
+}

@@ -1,0 +1,70 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { ServiceConfig } from '../config/service-settings.ts';
+import type { ReadRequest } from '../upstream/operations.ts';
+import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
+
+/**
+ * Checks whether the service can be reached, by a read without a token. The service normally rejects it, which shows that it is
+ * there. Returns the faults.
+ */
+export async function checkService(service: ServiceConfig, probe: ReadRequest): Promise<string[]> {
+  const { origin, pathname } = service.baseUrl;
+  try {
+    const { status, location } = await send(service, probe);
+    if (status >= 300 && status < 400) {
+      const target = URL.parse(location, service.baseUrl)?.origin ?? 'another address';
+      return [
+        `UPSTREAM_BASE_URL ${origin}: it redirects to ${target}. Write the address to which it redirects`,
+      ];
+    }
+    if ([404, 405, 410].includes(status)) {
+      const name = probe.operation.name;
+      return [
+        `UPSTREAM_BASE_URL ${origin}: there is no ${name} below the path ${pathname} (status ${status}). Write the address below which the operations of the service are`,
+      ];
+    }
+    if ([502, 503, 504].includes(status)) {
+      return [
+        `UPSTREAM_BASE_URL ${origin}: a proxy responds there, but the service does not (status ${status}). Start the service, or write its own address`,
+      ];
+    }
+    return [];
+  } catch (error) {
+    return [faultOf(codeOf(error), origin, service)];
+  }
+}
+
+/** Sends the read, and resolves to the status of the response and where it redirects. */
+function send({ baseUrl, tls, headers }: ServiceConfig, { operation, search }: ReadRequest) {
+  const url = new URL(operation.name + search, baseUrl);
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const signal = AbortSignal.timeout(CHECK_MS);
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    status: number;
+    location: string;
+  }>();
+  // `agent: false` closes the connection after the response.
+  request(url, { ...tls, headers, signal, agent: false }, (response) => {
+    response.destroy();
+    resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? '' });
+  })
+    .on('error', (error) => reject(signal.aborted ? signal.reason : error))
+    .end();
+  return promise;
+}
+
+function faultOf(code: string, origin: string, { tls }: ServiceConfig): string {
+  if (isUnknownCa(code)) {
+    const what = tls.ca ? 'did not issue' : 'is needed, because no public CA issued';
+    return `UPSTREAM_TLS_CA_FILE: its CA ${what} the certificate of ${origin}. Name a file with the CA that issued it (${code})`;
+  }
+  if (/_ALERT_/.test(code)) {
+    const isSent = tls.cert ? 'does not accept the certificate' : 'asks for a certificate';
+    return `UPSTREAM_TLS_CERT_FILE: ${origin} ${isSent}. Name a file with a certificate that the service accepts (${code})`;
+  }
+  if (code === 'ECONNRESET' && origin.startsWith('https:')) {
+    return `UPSTREAM_BASE_URL ${origin}: it closes the connection. Perhaps it asks for a certificate (UPSTREAM_TLS_CERT_FILE), or does not accept it (${code})`;
+  }
+  return `UPSTREAM_BASE_URL ${origin}: ${meaningOf(code)}`;
+}

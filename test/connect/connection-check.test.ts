@@ -1,0 +1,328 @@
+import { existsSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { createServer, type ServerOptions } from 'node:https';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, jest, test } from '@jest/globals';
+import { readCommand } from '../../src/command-line.ts';
+import { createPrivateCa, expired } from '../../testkit/certificate.ts';
+import { environmentFor } from '../../testkit/environment.ts';
+import { listen } from '../../testkit/http-server.ts';
+import { freePort } from '../../testkit/port.ts';
+import { isPostgresInstalled, startPostgres } from '../../testkit/postgres.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { isRedisInstalled, startRedis } from '../../testkit/redis.ts';
+import { json, type Reply, reply, startService } from '../../testkit/service.ts';
+import { startTcp } from '../../testkit/tcp-server.ts';
+import { temporaryFile, temporaryFolder } from '../../testkit/temporary-folder.ts';
+
+/** Node's own global object. */
+declare const native: typeof globalThis;
+
+const options = ['--check-config', '--connect'];
+
+/** The faults that are found in the connections. */
+async function faultsOf(url: string, variables: Record<string, string> = {}): Promise<string[]> {
+  const env = await environmentFor({ url }, variables);
+  try {
+    const command = await readCommand(options, env);
+    expect(command).toEqual({ text: expect.stringContaining('"connections": "all reached"') });
+    return [];
+  } catch (error) {
+    const [head, ...faults] = String(error).split('\n');
+    expect(head).toBe('ConfigError: The configuration does not work here:');
+    return faults.map((fault) => fault.trim());
+  }
+}
+
+/** A service that rejects a request without a token. */
+const startAvailable = () => startService(reply(401));
+
+test('the service is reached by one read without a token', async () => {
+  const service = await startAvailable();
+  const file = await temporaryFile('x-key: secret');
+  expect(await faultsOf(`${service.url}api/`, { UPSTREAM_HEADERS_FILE: file })).toEqual([]);
+  expect(service.received).toMatchObject([
+    { method: 'GET', url: expect.stringMatching(/^\/api\/getGLCodes5\?/), body: '' },
+  ]);
+  const [{ headers } = { headers: {} }] = service.received;
+  expect(headers).toMatchObject({ 'x-key': 'secret' });
+  expect(headers).not.toHaveProperty('authorization');
+});
+
+test.each<[string, Reply, RegExp]>([
+  [
+    '404',
+    reply(404),
+    /there is no getGLCodes5 below the path \/api\/ \(status 404\)\. Write the address/,
+  ],
+  [
+    '301',
+    reply(301, '', { location: 'https://b.example/x?secret' }),
+    /it redirects to https:\/\/b\.example\. Write/,
+  ],
+  [
+    '503',
+    reply(503),
+    /a proxy responds there, but the service does not \(status 503\)\. Start the service/,
+  ],
+  [
+    'no HTTP',
+    (response) => response.socket?.end('hello\r\n'),
+    /does not speak HTTP\. Write https:\/\/ if the port has TLS/,
+  ],
+])('a service that responds with %s is a fault', async (_, respond, fault) => {
+  const service = await startService(respond);
+  const { origin } = new URL(service.url);
+  expect(await faultsOf(`${service.url}api/`)).toEqual([expect.stringMatching(fault)]);
+  expect(await faultsOf(`${service.url}api/`)).toEqual([
+    expect.stringContaining(`UPSTREAM_BASE_URL ${origin}: `),
+  ]);
+});
+
+test.each([200, 400, 401, 403, 500])('a service with the status %d is reached', async (status) => {
+  const service = await startService(reply(status));
+  expect(await faultsOf(service.url)).toEqual([]);
+});
+
+test('a port where nothing listens, a name that does not resolve, and ports with and without TLS are told apart', async () => {
+  const closed = `http://127.0.0.1:${await freePort()}`;
+  expect(await faultsOf(`${closed}/`)).toEqual([
+    `UPSTREAM_BASE_URL ${closed}: nothing listens there. Write the port at which the server listens (ECONNREFUSED)`,
+  ]);
+  expect(await faultsOf('http://service.invalid/')).toEqual([
+    expect.stringMatching(
+      /^UPSTREAM_BASE_URL http:\/\/service\.invalid: its name does not resolve from here\. .* \((ENOTFOUND|EAI_AGAIN)\)$/,
+    ),
+  ]);
+  const plain = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  expect(await faultsOf(plain.httpsUrl)).toEqual([
+    expect.stringMatching(/: the port has no TLS\. Write http:\/\/, or the port that has TLS/),
+  ]);
+});
+
+test('a service that does not respond within 5 s is a fault', async () => {
+  const late = new AbortController();
+  const timeout = jest.spyOn(native.AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
+  const service = await startService(() => late.abort(new DOMException('', 'TimeoutError')));
+  expect(await faultsOf(service.url)).toEqual([
+    expect.stringMatching(
+      /^UPSTREAM_BASE_URL \S+ it does not respond\. Check .* \(TimeoutError\)$/,
+    ),
+  ]);
+  expect(timeout).toHaveBeenCalledWith(5000);
+});
+
+describe('with TLS', () => {
+  /** A service with a certificate of a private CA. */
+  async function startTls(options: (ca: string) => ServerOptions = () => ({}), validity = {}) {
+    const [ca, otherCa] = await Promise.all([createPrivateCa(), createPrivateCa()]);
+    const { cert, key } = await ca.issue('service', validity);
+    const server = createServer({ cert, key, ...options(ca.cert) }, (_, response) => {
+      response.writeHead(401).end();
+    });
+    return { ca, otherCa, port: await listen(server) };
+  }
+  const withCa = (certFile: string) => ({ UPSTREAM_TLS_CA_FILE: certFile });
+
+  test('a CA that is not known, or the wrong one, is a fault of UPSTREAM_TLS_CA_FILE', async () => {
+    const { ca, otherCa, port } = await startTls();
+    const url = `https://127.0.0.1:${port}/`;
+    expect(await faultsOf(url, withCa(ca.certFile))).toEqual([]);
+    for (const variables of [{}, withCa(otherCa.certFile)]) {
+      expect(await faultsOf(url, variables)).toEqual([
+        expect.stringMatching(
+          /^UPSTREAM_TLS_CA_FILE: its CA .* the certificate of https:\/\/127\.0\.0\.1:\d+\. Name a file/,
+        ),
+      ]);
+    }
+  });
+
+  test('a name that the certificate does not have, and an expired certificate, are faults', async () => {
+    const { ca, port } = await startTls();
+    expect(await faultsOf(`https://localhost:${port}/`, withCa(ca.certFile))).toEqual([
+      expect.stringMatching(/its certificate has another name\. Write a name of the certificate/),
+    ]);
+    const old = await startTls(undefined, expired);
+    expect(await faultsOf(`https://127.0.0.1:${old.port}/`, withCa(old.ca.certFile))).toEqual([
+      expect.stringMatching(/its certificate is not valid now\..*CERT_HAS_EXPIRED/),
+    ]);
+  });
+
+  test('a service that asks for a certificate is a fault of UPSTREAM_TLS_CERT_FILE', async () => {
+    const mutual = (ca: string) => ({ ca, requestCert: true, rejectUnauthorized: true });
+    const { ca, otherCa, port } = await startTls(mutual);
+    const url = `https://127.0.0.1:${port}/`;
+    const [right, wrong] = await Promise.all([ca.issue('gateway'), otherCa.issue('gateway')]);
+    const pair = ({ certFile, keyFile }: typeof right) => ({
+      ...withCa(ca.certFile),
+      UPSTREAM_TLS_CERT_FILE: certFile,
+      UPSTREAM_TLS_KEY_FILE: keyFile,
+    });
+    expect(await faultsOf(url, pair(right))).toEqual([]);
+    expect(await faultsOf(url, withCa(ca.certFile))).toEqual([
+      expect.stringMatching(/^UPSTREAM_TLS_CERT_FILE: \S+ asks for a certificate\. Name a file/),
+    ]);
+    expect(await faultsOf(url, pair(wrong))).toEqual([
+      expect.stringMatching(
+        /Perhaps it asks for a certificate \(UPSTREAM_TLS_CERT_FILE\), or does not/,
+      ),
+    ]);
+  });
+});
+
+test('each issuer whose keys cannot be fetched is a fault, with what to write instead', async () => {
+  const service = await startAvailable();
+  const closed = `http://127.0.0.1:${await freePort()}`;
+  const issuer = await startService((response, received) => {
+    if (received.url.includes('renamed'))
+      return json({ issuer: 'https://b.example' })(response, received);
+    return reply(404)(response, received);
+  });
+  const discovered = {
+    JWT_JWKS_URL: '',
+    JWT_ISSUER: `${issuer.url}a, ${issuer.url}renamed, ${closed}`,
+  };
+  expect(await faultsOf(service.url, discovered)).toEqual([
+    expect.stringMatching(
+      /^JWT_ISSUER http:\S+a: .*status 404\. Correct JWT_ISSUER, or set JWT_JWKS_URL to the address of the keys$/,
+    ),
+    expect.stringMatching(
+      /^JWT_ISSUER http:\S+renamed: .*names the issuer https:\/\/b\.example\. Write exactly this issuer in JWT_ISSUER/,
+    ),
+    expect.stringMatching(/^JWT_ISSUER http:\S+: .*ECONNREFUSED\. Nothing listens there\./),
+  ]);
+  const JWT_JWKS_URL = `${issuer.url}keys?secret=1`;
+  const [fault, ...others] = await faultsOf(service.url, { JWT_JWKS_URL });
+  expect(others).toEqual([]);
+  expect(fault).toMatch(/^JWT_JWKS_URL: http:\S+keys: status 404\. Correct/);
+  expect(fault).not.toContain('secret');
+
+  const file = JSON.stringify([{ issuer: `${issuer.url}a`, audience: 'ledger' }]);
+  const ofFile = {
+    JWT_JWKS_URL: '',
+    JWT_ISSUER: '',
+    JWT_AUDIENCE: '',
+    JWT_ISSUERS_FILE: await temporaryFile(file),
+  };
+  expect(await faultsOf(service.url, ofFile)).toEqual([
+    expect.stringMatching(
+      /^JWT_ISSUERS_FILE http:\S+a: .*Correct JWT_ISSUERS_FILE, or set jwksUrl/,
+    ),
+  ]);
+});
+
+test('a port that is in use, and an address of another machine, are faults', async () => {
+  const service = await startAvailable();
+  const taken = new URL((await startTcp(() => {})).url).port;
+  const free = String(await freePort());
+  expect(await faultsOf(service.url, { PORT: taken, ADMIN_PORT: free })).toEqual([
+    `PORT ${taken}: it is in use. Write a free port, or end the process that listens there (EADDRINUSE)`,
+  ]);
+  expect(await faultsOf(service.url, { PORT: free, ADMIN_PORT: taken })).toEqual([
+    expect.stringMatching(`^ADMIN_PORT ${taken}: it is in use`),
+  ]);
+  // An address of the documentation (RFC 5737).
+  expect(await faultsOf(service.url, { HOST: '192.0.2.1' })).toEqual([
+    expect.stringMatching(
+      /^HOST 192\.0\.2\.1: it is no address of this machine\. Write 0\.0\.0\.0/,
+    ),
+  ]);
+  const socket = connect(Number(free), '127.0.0.1');
+  await expect(new Promise((_, reject) => socket.once('error', reject))).rejects.toThrow(
+    'ECONNREFUSED',
+  );
+});
+
+test('a file for keys is not created, and a folder that is missing is a fault', async () => {
+  const service = await startAvailable();
+  const folder = await temporaryFolder();
+  const path = join(folder, 'keys.db');
+  expect(await faultsOf(service.url, { IDEMPOTENCY_STORE: `file:${path}` })).toEqual([]);
+  expect(existsSync(path)).toBe(false);
+  const missing = join(folder, 'missing/keys.db');
+  expect(await faultsOf(service.url, { IDEMPOTENCY_STORE: `file:${missing}` })).toEqual([
+    `IDEMPOTENCY_STORE: The process cannot read and write the folder ${join(folder, 'missing')}: ENOENT`,
+  ]);
+  expect(await faultsOf(service.url, { IDEMPOTENCY_STORE: `file:${folder}` })).toEqual([
+    `IDEMPOTENCY_STORE: The process cannot read and write ${folder}: it is no file`,
+  ]);
+  await chmod(folder, 0o500);
+  if (process.getuid?.() === 0) return; // root may write everywhere.
+  expect(await faultsOf(service.url, { IDEMPOTENCY_STORE: `file:${path}` })).toEqual([
+    expect.stringContaining('EACCES'),
+  ]);
+});
+
+(isRedisInstalled ? test : test.skip)('Redis is read, and not changed', async () => {
+  const service = await startAvailable();
+  const server = await startRedis({ args: ['--requirepass', 'right'] });
+  const check = (url: string) => faultsOf(service.url, { IDEMPOTENCY_STORE: url });
+  const address = `127.0.0.1:${server.port}`;
+  expect(await check(`redis://:right@${address}`)).toEqual([]);
+  expect(await check(`redis://:wrong@${address}`)).toEqual([
+    'IDEMPOTENCY_STORE: The Redis server rejects the user or the password',
+  ]);
+  expect(await check(`rediss://:right@${address}`)).toEqual([
+    expect.stringContaining('If the port has no TLS, write redis:// instead of rediss://'),
+  ]);
+  expect(await check(`redis://127.0.0.1:${await freePort()}`)).toEqual([
+    'IDEMPOTENCY_STORE: No connection to Redis: ECONNREFUSED. Check its host and port, and whether a network policy allows the connection',
+  ]);
+  const evicting = await startRedis({
+    args: ['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru'],
+  });
+  expect(await check(evicting.url)).toEqual([
+    expect.stringContaining('set its maxmemory-policy to noeviction (it is allkeys-lru)'),
+  ]);
+  expect(await evicting.command('DBSIZE')).toBe(0);
+});
+
+(isPostgresInstalled ? test : test.skip)('PostgreSQL is read, and not changed', async () => {
+  const service = await startAvailable();
+  const server = await startPostgres();
+  const check = (url: string) => faultsOf(service.url, { IDEMPOTENCY_STORE: url });
+  const as = (role: string) => `postgres://${role}@127.0.0.1:${server.port}/postgres`;
+  expect(await check(server.url)).toEqual([]);
+  expect(await server.query("SELECT to_regclass('ledger_gateway_record') AS name")).toEqual([
+    { name: null },
+  ]);
+  await server.query('CREATE ROLE least LOGIN');
+  expect((await check(as('least')))[0]).toMatch(
+    /^IDEMPOTENCY_STORE: The database role may not create tables\. Execute:/,
+  );
+  await server.query('CREATE TABLE ledger_gateway_record (key text)');
+  expect(await check(as('least'))).toEqual([
+    expect.stringMatching(
+      /may not read and change the table ledger_gateway_record: grant it SELECT, /,
+    ),
+  ]);
+  await server.query('GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_gateway_record TO least');
+  expect(await check(as('least'))).toEqual([]);
+  await server.query("ALTER ROLE least SET default_transaction_read_only = 'on'");
+  expect(await check(as('least'))).toEqual([
+    expect.stringMatching(/PostgreSQL cannot be written to: the server is a standby, or/),
+  ]);
+  expect(await check(as('nobody'))).toEqual([
+    expect.stringContaining('PostgreSQL reports the error 28000'),
+  ]);
+});
+
+test('the command prints all faults at once, and exits with 1; otherwise it says that all was reached', async () => {
+  const service = await startAvailable();
+  const closed = `127.0.0.1:${await freePort()}`;
+  const faulty = {
+    JWT_JWKS_URL: `http://${closed}/keys`,
+    IDEMPOTENCY_STORE: `redis://:secret@${closed}`,
+  };
+  const env = await environmentFor({ url: `http://${closed}/` }, faulty);
+  const failed = startProcess(['src/main.ts', ...options], { env });
+  expect(await failed.exited).toEqual({ code: 1, signal: null });
+  for (const name of ['UPSTREAM_BASE_URL', 'JWT_JWKS_URL', 'IDEMPOTENCY_STORE']) {
+    expect(failed.errorText()).toContain(`\n  ${name}`);
+  }
+  expect(failed.errorText()).not.toMatch(/secret|^\s+at /m);
+  const reached = startProcess(['src/main.ts', ...options], { env: await environmentFor(service) });
+  expect(await reached.exited).toEqual({ code: 0, signal: null });
+  expect(JSON.parse(reached.lines.join('\n'))).toMatchObject({ connections: 'all reached' });
+});
