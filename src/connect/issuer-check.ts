@@ -28,6 +28,9 @@ export async function checkIssuer(
 function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
   const code = fault.split(': ').at(-1) ?? '';
   if (isUnknownCa(code)) return 'Name a file with the CA of the issuer in NODE_EXTRA_CA_CERTS';
+  if (code.includes('{tenantid}')) {
+    return 'Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
+  }
   if (code.startsWith('names the issuer')) {
     return `Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
   }

@@ -175,13 +175,13 @@ test('each issuer whose keys cannot be fetched is a fault, with what to write in
   const service = await startAvailable();
   const closed = `http://127.0.0.1:${await freePort()}`;
   const issuer = await startService((response, received) => {
-    if (received.url.includes('renamed'))
-      return json({ issuer: 'https://b.example' })(response, received);
-    return reply(404)(response, received);
+    const named = { renamed: 'https://b.example', common: 'https://b.example/{tenantid}' };
+    const name = Object.entries(named).find(([path]) => received.url.includes(path))?.[1];
+    return (name ? json({ issuer: name }) : reply(404))(response, received);
   });
   const discovered = {
     JWT_JWKS_URL: '',
-    JWT_ISSUER: `${issuer.url}a, ${issuer.url}renamed, ${closed}`,
+    JWT_ISSUER: `${issuer.url}a, ${issuer.url}renamed, ${issuer.url}common, ${closed}`,
   };
   expect(await faultsOf(service.url, discovered)).toEqual([
     expect.stringMatching(
@@ -189,6 +189,9 @@ test('each issuer whose keys cannot be fetched is a fault, with what to write in
     ),
     expect.stringMatching(
       /^JWT_ISSUER http:\S+renamed: .*names the issuer https:\/\/b\.example\. Write exactly this issuer in JWT_ISSUER/,
+    ),
+    expect.stringMatching(
+      /^JWT_ISSUER http:\S+common: .*Name a file in JWT_ISSUERS_FILE that lists the tenants/,
     ),
     expect.stringMatching(/^JWT_ISSUER http:\S+: .*ECONNREFUSED\. Nothing listens there\./),
   ]);
