@@ -104,7 +104,7 @@ function logStart(config: Config, log: Logger): void {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const { withoutEffect: names, shortShutdown } = config.warnings;
   if (names.length > 0) log.warn({ names }, 'variables without effect');
-  if (shortShutdown) log.warn(shortShutdown, 'a mutation may take longer than the shutdown');
+  if (shortShutdown) log.info(shortShutdown, 'a mutation may take longer than the shutdown');
 }
 
 /** The side of the service: connections and calls, and the idempotency keys of writes. */

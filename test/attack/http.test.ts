@@ -44,6 +44,7 @@ test.each([
   ['a path that cannot be decoded', 404, get('/%zz')],
 ])('%s has the security headers', async (_, status, request) => {
   const { gateway } = start();
+  await gateway.graphql('{ __typename }'); // The gateway is ready once it has the keys.
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   const headers = response.slice(0, response.indexOf('\r\n\r\n'));

@@ -44,9 +44,7 @@ test('the page has three commands', () => {
 testWithJq(
   'the commands find the faults, the callers and the unknown writes in the log of a gateway',
   async () => {
-    const { gateway, respondWith } = await startStack(reply(500), {
-      SHUTDOWN_TIMEOUT_MS: '160000',
-    });
+    const { gateway, respondWith } = await startStack(reply(500));
     await gateway.graphql(write, {}, { 'idempotency-key': 'intent', 'x-request-id': '1' });
     await gateway.graphql(write, {}, { 'idempotency-key': 'intent', 'x-request-id': '2' });
     respondWith(json({ status: 9, service_status: { status: 0 } }));
