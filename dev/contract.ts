@@ -1,18 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
 import { parseBody } from '../src/upstream/parse-body.ts';
+import { problemFaults } from '../src/upstream/problem-faults.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
+import { openApiDifferences, titles } from './openapi-differences.ts';
+import { readOpenApi } from './openapi-file.ts';
 import { checkPath } from './path-check.ts';
 import { type Differences, differencesOf } from './wire-differences.ts';
 
 const usage = `Usage: CONTRACT_TOKEN=… npm run contract -- <base URL> [options]
+       npm run contract -- --openapi <file>
 
 Sends one read to a real service, compares the response with the declarations, and says what they do not know. It never writes.
 Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-service.md explains the output.
 
   --query <text>     the query of the read, without "?"; by default the one that probes the service
   --token <text>     the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
+  --openapi <file>   instead: compares the OpenAPI 3 description of the service, such as swagger.json, with the declarations
   --stand-in <port>  instead: starts a stand-in for the service on this port, to which the base URL must lead, and says
                      whether something on the way repeats or answers a GET
 `;
@@ -20,7 +26,10 @@ Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-
 /** What `npm run contract` prints, and whether the response has nothing that the declarations do not know. */
 type Report = { readonly text: string; readonly isAsDeclared: boolean };
 
-type Command = Options | { readonly url: string; readonly standIn: number };
+type Command =
+  | Options
+  | { readonly url: string; readonly standIn: number }
+  | { readonly openapi: string };
 
 type Options = {
   /** The base URL of the service. */
@@ -48,7 +57,10 @@ export async function checkContract({ url, token, query }: Options): Promise<Rep
   const type = received.headers.get('content-type') ?? 'no content type';
   const head = `${method} ${target}\n${received.status}, ${type}, ${bytes.length} bytes\n`;
   if (received.status !== 200) {
-    return { text: `${head}\nOnly a response with 200 can be compared.\n`, isAsDeclared: false };
+    const reason = rejectionOf(operation, received, bytes);
+    const isDefault = received.status === 400 && query === undefined;
+    const text = `${head}\nOnly a response with 200 can be compared.${reason}${isDefault ? hint : ''}\n`;
+    return { text, isAsDeclared: false };
   }
   // A service may respond with one of several records: the one that fits best is meant.
   const body = parseBody(bytes);
@@ -56,6 +68,25 @@ export async function checkContract({ url, token, query }: Options): Promise<Rep
     .map((declared) => differencesOf(declared, body))
     .toSorted((a, b) => a.unknown.size - b.unknown.size);
   return best ? describe(head, best) : { text: head, isAsDeclared: false };
+}
+
+const hint = ` The project of the default parameters is empty. Send one that the service knows:
+  --query 'target=5&project=north-plant&includeHide=true'`;
+
+/** What is wrong with the parameters, in the words of the service, if it has a body of application/problem+json. */
+function rejectionOf(operation: Operation, { headers }: Response, bytes: Uint8Array): string {
+  const faults = problemFaults(Object.fromEntries(headers), parsed(bytes), operation);
+  const texts = faults.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`);
+  return texts.length > 0 ? `\nThe service rejects the parameters:\n${texts.join('')}\n` : '';
+}
+
+/** A parsed body. Undefined if it is not JSON. */
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return parseBody(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The headers of the gateway, because a service may select the type of its response by them. */
@@ -91,11 +122,13 @@ function readCommand(): Command | string {
     query: { type },
     token: { type },
     'stand-in': { type },
+    openapi: { type },
   } as const;
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options });
     const [url = ''] = positionals;
-    const { query, token = process.env.CONTRACT_TOKEN } = values;
+    const { query, token = process.env.CONTRACT_TOKEN, openapi } = values;
+    if (openapi !== undefined) return { openapi };
     if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
     if (values['stand-in'] !== undefined) return { url, standIn: Number(values['stand-in']) };
     if (token === undefined) {
@@ -109,8 +142,22 @@ function readCommand(): Command | string {
 
 async function run(command: Command): Promise<{ text: string; isFine: boolean }> {
   if ('standIn' in command) return checkPath(command);
+  if ('openapi' in command) return checkDescription(command.openapi);
   const { text, isAsDeclared } = await checkContract(command);
   return { text, isFine: isAsDeclared };
+}
+
+/** Compares an OpenAPI description with the declarations. */
+function checkDescription(path: string): { text: string; isFine: boolean } {
+  const file = readOpenApi(readFileSync(path, 'utf8'));
+  const findings = openApiDifferences(file);
+  const isFine = findings.every(({ kind }) => kind !== 'differs');
+  const sections = Object.entries(titles).flatMap(([kind, title]) => {
+    const lines = findings.flatMap((one) => (one.kind === kind ? `  ${one.text}\n` : []));
+    return lines.length > 0 ? `${title}\n${lines.join('')}` : [];
+  });
+  const first = isFine ? ['The description agrees with the declarations.\n'] : [];
+  return { text: [`${file.title}\n`, ...first, ...sections].join('\n'), isFine };
 }
 
 /** Runs the command. */

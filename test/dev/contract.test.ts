@@ -69,6 +69,22 @@ test('it sends one read, and follows no redirect', async () => {
   }
 });
 
+test('a 400 says why, and what to send instead of the default parameters', async () => {
+  const { url } = await startStub((response) =>
+    response
+      .writeHead(400, { 'content-type': 'application/problem+json' })
+      .end('{"errors":{"Project":["The project field is required."]}}'),
+  );
+  const reason =
+    '\nThe service rejects the parameters:\n  project: The project field is required.\n';
+  const { text } = await checkContract({ url, token });
+  expect(text).toContain(reason);
+  expect(text).toContain("\n  --query 'target=5&project=");
+  const again = await checkContract({ url, token, query: 'target=5' });
+  expect(again.text).toContain(reason);
+  expect(again.text).not.toContain('--query');
+});
+
 test('the command exits with 0 or 1, takes the token from the environment, and says what is missing', async () => {
   const { url } = await startResponding('{"service_status":{"status":0},"list":[]}');
   const strange = await startResponding('{"items":[]}');

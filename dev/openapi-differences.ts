@@ -1,0 +1,239 @@
+import { z } from 'zod';
+import { ledger } from '../src/resolvers/ledger.ts';
+import type { Operation } from '../src/upstream/operations.ts';
+import { readStatus, serviceStatus } from '../src/upstream/status-record.ts';
+import type { WireType } from '../src/upstream/wire-types.ts';
+import type { Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
+
+/** What a finding is about. `differs` is what the gateway sends or reads in another way than described; the others are notes. */
+export const titles = {
+  differs: 'The description differs from the declarations:',
+  unnamed: 'The parameter without a documented name. Set UPSTREAM_CSV_OPTION_PARAM to it:',
+  base: 'UPSTREAM_BASE_URL must end with this path:',
+  silent: 'The description does not say what the response is:',
+  required:
+    'The description requires it, and an app may leave it out. The service may then reject the request:',
+  isNull:
+    'An app may send null, and the description does not allow it. The service may then reject the request:',
+  int32:
+    'Integers of any size are sent, and the description says 32 bits. The service may reject larger ones:',
+  unsent: 'Described, and the gateway does not send it:',
+  ignored: 'Described, and the gateway ignores it:',
+  others: 'Other operations of the service:',
+} as const;
+
+export type Finding = { readonly kind: keyof typeof titles; readonly text: string };
+
+const differs = (place: string, words: string): Finding => ({
+  kind: 'differs',
+  text: `${place}: ${words}`,
+});
+
+/** Compares the declarations of all operations with a description of the service. */
+export function openApiDifferences({ operations: described }: OpenApiFile): Finding[] {
+  const pairs = ledger.operations.map((operation) => ({
+    operation,
+    one: findOperation(operation, described),
+  }));
+  const found = new Set(pairs.flatMap(({ one }) => one ?? []));
+  const bases = new Set([...found].map(({ path }) => path.replace(/[^/]*$/, '')));
+  const others = described.filter((one) => !found.has(one));
+  return [
+    ...pairs.flatMap(({ operation, one }) =>
+      one
+        ? compareOperation(operation, one)
+        : [differs(operation.name, `the description has no ${operation.method} of this path`)],
+    ),
+    ...(bases.size > 1
+      ? [differs('paths', `are below ${[...bases].join(' and ')}, and there is one base URL`)]
+      : [...bases].flatMap((text): Finding[] => (text === '/' ? [] : [{ kind: 'base', text }]))),
+    ...others.map(({ method, path }): Finding => ({ kind: 'others', text: `${method} ${path}` })),
+  ];
+}
+
+/** The described operation whose path ends with the name. ASP.NET Core does not distinguish upper and lower case in paths. */
+function findOperation({ name, method }: Operation, described: readonly Described[]) {
+  return closest(
+    described.filter((one) => one.method === method),
+    name,
+    lastStep,
+  );
+}
+
+const lastStep = ({ path }: Described) => path.slice(path.lastIndexOf('/') + 1);
+const plain = (name: string) => name.replaceAll('_', '').toLowerCase();
+
+/** The item with this name. If there is none, one whose name differs only in case and underscores. */
+function closest<Item>(items: readonly Item[], name: string, nameOf: (item: Item) => string) {
+  return (
+    items.find((item) => nameOf(item) === name) ??
+    items.find((item) => plain(nameOf(item)) === plain(name))
+  );
+}
+
+function compareOperation(operation: Operation, described: Described): Finding[] {
+  const { name, body, response } = operation;
+  const findings = compareParameters(operation, described.parameters);
+  if (lastStep(described) !== name) {
+    findings.push(differs(name, `described as "${lastStep(described)}"`));
+  }
+  if (body && described.body) findings.push(...compare(body, described.body, `${name} body`, true));
+  else if (body) findings.push(differs(name, 'a body is sent, and none is described'));
+  else if (described.body) findings.push(differs(name, 'a body is described, and none is sent'));
+  const read = described.response;
+  if (!read) return [...findings, { kind: 'silent', text: name }];
+  // A service may respond with one of several records: the one that fits best is meant.
+  const [best = []] = response.wire
+    .map((wire) => compare(wire, read, `${name} response`, false))
+    .toSorted((a, b) => differencesIn(a) - differencesIn(b));
+  return [...findings, ...best];
+}
+
+const differencesIn = (findings: readonly Finding[]) =>
+  findings.filter(({ kind }) => kind === 'differs').length;
+
+function compareParameters(
+  { name, parameters }: Operation,
+  described: readonly Parameter[],
+): Finding[] {
+  const { properties = {}, additionalProperties }: WireType = parameters;
+  const sent = Object.entries(properties).map(([declared, type]) => ({
+    declared,
+    type,
+    found: closest(described, declared, (one) => one.name),
+  }));
+  const found = sent.map((one) => one.found);
+  const left = described.filter((one) => !found.includes(one));
+  const integers = left.filter(({ schema }) => schema.types.includes('integer'));
+  const [unnamed] = additionalProperties && integers.length === 1 ? integers : [];
+  const others = left.filter((one) => one !== unnamed);
+  return [
+    ...sent.flatMap(({ declared, type, found }) => {
+      const place = `${name} parameter ${declared}`;
+      if (!found) return [differs(place, 'sent, and not described')];
+      return [
+        ...nameFinding(place, declared, found.name),
+        ...compare(type, found.schema, place, true),
+      ];
+    }),
+    ...(unnamed && additionalProperties
+      ? [
+          { kind: 'unnamed', text: `${name} parameter ${unnamed.name}` } as const,
+          ...compare(
+            additionalProperties,
+            unnamed.schema,
+            `${name} parameter ${unnamed.name}`,
+            true,
+          ),
+        ]
+      : []),
+    ...others.map(({ name: other, in: where, required }): Finding => {
+      const place = `${name} ${where === 'query' ? 'parameter' : where} ${other}`;
+      return required ? differs(place, 'required, and not sent') : { kind: 'unsent', text: place };
+    }),
+  ];
+}
+
+function nameFinding(place: string, declared: string, found: string): Finding[] {
+  return found === declared ? [] : [differs(place, `described as "${found}"`)];
+}
+
+/** Compares a declared type with a described one. */
+function compare(declared: WireType, described: Shape, place: string, isSent: boolean): Finding[] {
+  const { items, properties, documented, type, exact } = declared;
+  const expected = [documented ?? type ?? []].flat();
+  const { types, format, isNullable } = described;
+  if (declared === serviceStatus.properties.status) return compareStatus(described, place);
+  if (types.length > 0 && !expected.some((one) => fits(one, types))) {
+    const words = expected.filter((one) => one !== 'null').join(' or ');
+    return [differs(place, `declared as ${words}, described as ${types.join(' or ')}`)];
+  }
+  const findings: Finding[] = [...compareValues(declared, described, place)];
+  if (isSent && types.length > 0 && expected.includes('null') && !isNullable) {
+    findings.push({ kind: 'isNull', text: place });
+  }
+  if (isSent && exact && format === 'int32') findings.push({ kind: 'int32', text: place });
+  if (items && described.items) {
+    findings.push(...compare(items, described.items, `${place}[]`, isSent));
+  }
+  if (properties) findings.push(...compareFields(properties, declared, described, place, isSent));
+  return findings;
+}
+
+const fits = (expected: string, types: readonly string[]) =>
+  types.includes(expected) || (expected === 'integer' && types.includes('number'));
+
+function compareFields(
+  properties: Readonly<Record<string, WireType>>,
+  { required = [] }: WireType,
+  described: Shape,
+  place: string,
+  isSent: boolean,
+): Finding[] {
+  const names = [...described.fields.keys()];
+  const at = (name: string) => `${place}.${name}`;
+  const found = new Set<string>();
+  const findings = Object.entries(properties).flatMap(([name, type]) => {
+    const actual = closest(names, name, (one) => one);
+    const shape = actual === undefined ? undefined : described.fields.get(actual);
+    if (actual === undefined || !shape) {
+      return [differs(at(name), isSent ? 'sent, and not described' : 'not described')];
+    }
+    found.add(actual);
+    const isLeftOut = isSent && described.required.includes(actual) && !required.includes(name);
+    return [
+      ...nameFinding(at(name), name, actual),
+      ...(isLeftOut ? [{ kind: 'required', text: at(name) } as const] : []),
+      ...compare(type, shape, at(name), isSent),
+    ];
+  });
+  const others = names.filter((name) => !found.has(name));
+  return [
+    ...findings,
+    ...others.map((name): Finding => {
+      if (!isSent) return { kind: 'ignored', text: at(name) };
+      const isRequired = described.required.includes(name);
+      return isRequired
+        ? differs(at(name), 'required, and not sent')
+        : { kind: 'unsent', text: at(name) };
+    }),
+  ];
+}
+
+/** What `integerIn` of the declarations makes of its ranges. */
+const integers = z.object({
+  anyOf: z.array(z.object({ minimum: z.number(), maximum: z.number() })).default([]),
+});
+
+/** Compares the allowed integers of a parameter. */
+function compareValues(declared: WireType, { values }: Shape, place: string): Finding[] {
+  const allowed = integers
+    .parse(declared)
+    .anyOf.flatMap(({ minimum, maximum }) =>
+      Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index),
+    );
+  if (allowed.length === 0 || values.length === 0) return [];
+  const describe = (words: string, list: readonly unknown[]) =>
+    list.length > 0 ? [differs(place, `${words} ${list.join(', ')}`)] : [];
+  return [
+    ...describe(
+      'the description does not allow',
+      allowed.filter((one) => !values.includes(one)),
+    ),
+    ...describe(
+      'the schema does not know',
+      values.filter((one) => !allowed.some((it) => it === one)),
+    ),
+  ];
+}
+
+/** A status may also be described by its labels, which the gateway reads, too. */
+function compareStatus({ values }: Shape, place: string): Finding[] {
+  const unknown = values.filter((status) => {
+    const read = readStatus({ status }).status;
+    return read === null || read < 0 || read > 3;
+  });
+  return unknown.map((value) =>
+    differs(place, `the status ${JSON.stringify(value)} is not documented`),
+  );
+}
