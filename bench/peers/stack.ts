@@ -5,7 +5,7 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import got, { type HandlerFunction, Options } from 'got';
+import got, { Options } from 'got';
 import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
@@ -24,50 +24,27 @@ const baseUrl = new URL(UPSTREAM_BASE_URL);
 
 type Context = Fields & { operation: Plan };
 
-/** One exchange with the service, by got, whose handler sends it with undici. */
-const pool = new Pool(baseUrl.origin);
-type Exchange = { path: string; headers: Record<string, string>; signal: AbortSignal };
-let next: Exchange | undefined;
-type Reply = { status: number; body: Promise<unknown> };
-class Sending {
-  readonly reply: Promise<Reply>;
-  constructor(reply: Promise<Reply>) {
-    this.reply = reply;
-  }
-}
-const handler = ({ method, headers }: Options) => {
-  if (!next) throw new TypeError('no request');
-  const { path, signal } = next;
-  const sent = pool.request({
-    path: baseUrl.pathname + path,
-    method: method === 'POST' ? 'POST' : 'GET',
-    headers: { ...headers, ...next.headers },
-    signal,
-  });
-  return new Sending(
-    sent.then(({ statusCode, body }) => ({ status: statusCode, body: body.json() })),
-  );
-};
+/** The options of all requests, by got. undici sends them. */
 const client = got.extend({
   retry: { limit: 0 },
   followRedirect: false,
-  throwHttpErrors: false,
   headers: {
     accept: 'application/json',
     'accept-encoding': 'gzip, deflate',
     'user-agent': 'stack',
   },
-  handlers: [handler as unknown as HandlerFunction],
 });
-const gotOptions = new Options(baseUrl.href, { method: 'GET' }, client.defaults.options);
-gotOptions.https = {};
+const options = new Options(baseUrl, { method: 'GET' }, client.defaults.options);
+const pool = new Pool(baseUrl.origin);
 
 const sendByGot: Transport = async ({ path, headers, signal }) => {
-  next = { path, headers, signal };
-  // The third argument, which got does not declare, replaces the defaults of the instance.
-  const sending: unknown = Reflect.apply(client, undefined, [undefined, undefined, gotOptions]);
-  if (!(sending instanceof Sending)) throw new TypeError('got did not call its handler');
-  return sending.reply;
+  const { statusCode, body } = await pool.request({
+    path: baseUrl.pathname + path,
+    method: 'GET',
+    headers: { ...options.headers, ...headers },
+    signal,
+  });
+  return { status: statusCode, body: body.json() };
 };
 
 const byName = { __resolveType: ({ __typename }: { __typename: string }) => __typename };

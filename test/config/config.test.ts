@@ -86,7 +86,7 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['CORS_ORIGINS', 'https://app-*.a.example https://b.*.a.example', /must be origins such as/],
   ['CORS_ORIGINS', 'https://*.*.a.example https://*.a.example:*', /must be origins such as/],
   ['CORS_ORIGINS', 'http://localhost:3*', /must be origins such as/],
-  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ ,', /list of RESTART, /],
+  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ ,', /list of .*\bRESTART, /],
   [
     'IDEMPOTENCY_STORE',
     'file: mysql://host redis:host postgres://host:port/db',
