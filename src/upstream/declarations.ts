@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { WorkflowAction } from '../generated/resolvers.ts';
 import { writeJson } from '../lib/json.ts';
 import { statusMember } from '../resolvers/status-member.ts';
 import { defineOperation } from './operations.ts';
 import { parseBody } from './parse-body.ts';
+import { argumentPath } from './problem-faults.ts';
 import { listResponse, type ServiceResponse, statusResponse } from './responses.ts';
 import { readStatus, recordedStatus, serviceStatus } from './status-record.ts';
 import {
@@ -56,9 +57,6 @@ const approver = record({
   workflow_name: optional(text),
 });
 export type Approver = Static<typeof approver>;
-/** The field of an approver in the schema, or an index. */
-const argumentName = (step: PropertyKey) =>
-  typeof step === 'string' ? step.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()) : step;
 
 /** The body of updateWorkflowCSV (section 2.5). */
 const csvUpload = record({
@@ -115,20 +113,21 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   isRecorded: guardOf(recordedUpload),
 };
 
-/** Defines a workflow action (section 4.4), which is a GET that changes state. */
-const workflowAction = (action: WorkflowAction, name: string, sample: string) =>
+/** Defines a workflow action (section 4.4), which is a GET that changes state, by what differs between the actions. */
+const workflowAction = <P extends TSchema>(
+  action: WorkflowAction,
+  row: { name: string; parameters: P; sample: string },
+) =>
   defineOperation({
-    name,
     section: '4.4',
     method: 'GET',
     effect: 'write',
-    parameters: record({}),
     body: null,
     response: statusResponse,
-    sample,
     field: 'workflowAction',
     action,
     member: (status) => statusMember(status, { __typename: 'WorkflowActionCompleted', action }),
+    ...row,
   });
 
 /** The operations of the service. */
@@ -141,7 +140,6 @@ export const operations = {
     parameters: record({ target: integrationTarget, project: text, includeHide: flag }),
     body: null,
     response: listResponse(glCodeInfo),
-    argumentOf: (path) => path,
     sample:
       '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
     field: 'glCodes',
@@ -154,7 +152,7 @@ export const operations = {
     parameters: record({}),
     body: list(approver),
     response: statusResponse,
-    argumentOf: (path) => ['approvers', ...path.map(argumentName)],
+    argumentOf: (path) => ['approvers', ...argumentPath(path)],
     sample: '{"invoice_id":48214,"message":"Approvers saved.","status":0}',
     field: 'saveApprovers',
     member: (status) => statusMember(status, { __typename: 'ApproversSaved' }),
@@ -181,34 +179,34 @@ export const operations = {
         : { ...success, invoiceId: null, message: null };
     },
   }),
-  restartWorkflowAndMoveToNext: workflowAction(
-    'RESTART_AND_MOVE_TO_NEXT',
-    'restartWorkflowAndMoveToNext',
-    '{"invoice_id":48310,"message":"Moved to next.","status":0}',
-  ),
-  reStoreGlobalSolution: workflowAction(
-    'RESTORE_GLOBAL_SOLUTION',
-    'reStoreGlobalSolution',
-    '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
-  ),
-  reStoreSolution: workflowAction(
-    'RESTORE_SOLUTION',
-    'reStoreSolution',
-    '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
-  ),
-  restartWorkflow2: workflowAction(
-    'RESTART',
-    'restartWorkflow2',
-    '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
-  ),
-  updateSolutionGuide: workflowAction(
-    'UPDATE_SOLUTION_GUIDE',
-    'updateSolutionGuide',
-    '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
-  ),
-  upgradeToHQ: workflowAction(
-    'UPGRADE_TO_HQ',
-    'upgradeToHQ',
-    '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
-  ),
+  restartWorkflowAndMoveToNext: workflowAction('RESTART_AND_MOVE_TO_NEXT', {
+    name: 'restartWorkflowAndMoveToNext',
+    parameters: record({}),
+    sample: '{"invoice_id":48310,"message":"Moved to next.","status":0}',
+  }),
+  reStoreGlobalSolution: workflowAction('RESTORE_GLOBAL_SOLUTION', {
+    name: 'reStoreGlobalSolution',
+    parameters: record({}),
+    sample: '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
+  }),
+  reStoreSolution: workflowAction('RESTORE_SOLUTION', {
+    name: 'reStoreSolution',
+    parameters: record({}),
+    sample: '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
+  }),
+  restartWorkflow2: workflowAction('RESTART', {
+    name: 'restartWorkflow2',
+    parameters: record({}),
+    sample: '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
+  }),
+  updateSolutionGuide: workflowAction('UPDATE_SOLUTION_GUIDE', {
+    name: 'updateSolutionGuide',
+    parameters: record({}),
+    sample: '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
+  }),
+  upgradeToHQ: workflowAction('UPGRADE_TO_HQ', {
+    name: 'upgradeToHQ',
+    parameters: record({}),
+    sample: '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
+  }),
 };

@@ -19,7 +19,10 @@ type Row<P extends TSchema, B extends TSchema | null, Result> = {
   /** The record that is sent, or null. */
   readonly body: B;
   readonly response: ServiceResponse<Result>;
-  /** The argument of the root field for a path of the parameters or the body, by which the service may reject the request. */
+  /**
+   * The argument of the root field for a path of the parameters or the body, by which the service may reject the request. By
+   * default, an argument has the name of its parameter in camel case.
+   */
   readonly argumentOf?: (path: Path) => Path;
   /** A response as JSON, for the description and the reference service. */
   readonly sample: string;

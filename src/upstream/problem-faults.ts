@@ -32,7 +32,10 @@ export function problemFaults(
   );
   return faults.slice(0, MAX_FAULTS).map(({ path, text }) => {
     const declared = declaredPath(path, [input.parameters, ...(input.body ? [input.body] : [])]);
-    return { path: input.argumentOf?.(declared) ?? [], message: shorten(text, MAX_MESSAGE) };
+    return {
+      path: (input.argumentOf ?? argumentPath)(declared),
+      message: shorten(text, MAX_MESSAGE),
+    };
   });
 }
 
@@ -58,5 +61,13 @@ function declaredPath(path: string, types: readonly WireType[]): Path {
   }
   return declared;
 }
+
+/** The path of arguments for the path of a parameter or a field: in camel case. */
+export const argumentPath = (path: Path): Path =>
+  path.map((step) =>
+    typeof step === 'string'
+      ? step.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
+      : step,
+  );
 
 const plain = (name: string) => name.replaceAll('_', '').toLowerCase();
