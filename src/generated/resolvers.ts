@@ -67,8 +67,8 @@ export type ApproversSaved = LedgerStatus & {
  * A general-ledger code of a project for an integration target.
  *
  * In a federated graph, this is an entity. A reference has its `id`, or its `target`, `project` and `code`. A code
- * with a hide mark is found, too. A reference resolves to null in two cases: the service does not list the code, or
- * the reference has null in the place of the `id` or the `code`.
+ * with a hide mark is found, too. A reference resolves to null if the service does not list its code, or lists it more
+ * than once, and if its `id` or `code` is null, or its code is empty.
  */
 export type GlCode = {
   __typename?: 'GlCode';
@@ -78,8 +78,8 @@ export type GlCode = {
   hide: Maybe<Scalars['Int']['output']>;
   /**
    * A stable identifier, such as `5/north-plant/4010`: the integer of the target, the project and the code, joined by
-   * `/`. Project and code are percent-encoded as by `encodeURIComponent`. The identifier is null if the code is null or
-   * not well-formed Unicode.
+   * `/`. Project and code are percent-encoded as by `encodeURIComponent`. An identifier belongs to one row: it is null if
+   * the list has the code more than once, and if the code is null, empty or not well-formed Unicode.
    */
   id: Maybe<Scalars['ID']['output']>;
   /** The name of the code. */
@@ -95,16 +95,30 @@ export type GlCode = {
 /** The general-ledger codes (status 0, OK). */
 export type GlCodeList = LedgerStatus & {
   __typename?: 'GlCodeList';
-  /** The codes, in the order of the service. The list is also empty if the service returns no list. */
+  /** The codes, in the order of `orderBy`. The list is also empty if the service returns no list. */
   codes: Array<GlCode>;
   /** The service's `invoice_id`, an integer of any size, or a text if the service writes one. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message: Maybe<Scalars['String']['output']>;
-  /** How many codes match `only` and `search`, whatever `skip` and `first` are. */
+  /** How many codes match `only`, `search` and `codePrefix`, whatever `skip` and `first` are. */
   totalCount: Scalars['Int']['output'];
 };
 
+/** How `glCodes` sorts codes. Codes that are equal stay in the order of the service. */
+export const GlCodeOrder = {
+  /** By code. Numbers in codes are compared as numbers. Rows without a code come last. */
+  CODE: 'CODE',
+  /** By name, as the Unicode Collation Algorithm sorts texts. Numbers are compared as numbers. Rows without a name come last. */
+  NAME: 'NAME',
+  /**
+   * The order of the service. With a `search`, the codes that are equal to its text come first, then those that begin with
+   * it, and then the others. Punctuation and blanks do not matter.
+   */
+  SERVICE: 'SERVICE'
+} as const;
+
+export type GlCodeOrder = typeof GlCodeOrder[keyof typeof GlCodeOrder];
 /** The outcome of `glCodes`. */
 export type GlCodesResult = GlCodeList | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerUnrecognizedStatus;
 
@@ -449,10 +463,10 @@ export type Query = {
   /**
    * Returns the general-ledger codes of a project for an integration target.
    *
-   * Without `only`, `search`, `skip` and `first`, the result is the whole list in the order of the service.
-   * `only` and `search` filter the list. Then `skip` and `first` select a page of what is left. The gateway
-   * filters, because the service always returns the whole list: a page makes the response for the client
-   * smaller, but saves no work of the service. Fields of one GraphQL operation that differ only in these four
+   * Without the last six arguments, the result is the whole list in the order of the service. `only`, `search` and
+   * `codePrefix` filter the list, and `orderBy` sorts it. Then `skip` and `first` select a page of what is left. The
+   * gateway does this, because the service always returns the whole list: a page makes the response for the client
+   * smaller, but saves no work of the service. Fields of one GraphQL operation that differ only in these six
    * arguments share a single request to the service.
    */
   glCodes: Maybe<GlCodesResult>;
@@ -461,9 +475,11 @@ export type Query = {
 
 /** All reads. A query never changes anything in the service. */
 export type QueryGlCodesArgs = {
+  codePrefix?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   includeHide: Scalars['Boolean']['input'];
   only?: InputMaybe<Array<Scalars['String']['input']>>;
+  orderBy: GlCodeOrder;
   project: Scalars['String']['input'];
   search?: InputMaybe<Scalars['String']['input']>;
   skip: Scalars['Int']['input'];
@@ -741,6 +757,7 @@ export type ResolversTypes = {
   ApproversSaved: ResolverTypeWrapper<ApproversSaved>;
   GlCode: ResolverTypeWrapper<GlCodeEntity>;
   GlCodeList: ResolverTypeWrapper<Omit<GlCodeList, 'codes'> & { codes: Array<ResolversTypes['GlCode']> }>;
+  GlCodeOrder: GlCodeOrder;
   GlCodesResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['GlCodesResult']>;
   IntegrationTarget: null;
   LedgerFailed: ResolverTypeWrapper<LedgerFailed>;
@@ -886,7 +903,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
 };
 
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
-  glCodes?: Resolver<Maybe<ResolversTypes['GlCodesResult']>, ParentType, ContextType, RequireFields<QueryGlCodesArgs, 'includeHide' | 'project' | 'skip' | 'target'>>;
+  glCodes?: Resolver<Maybe<ResolversTypes['GlCodesResult']>, ParentType, ContextType, RequireFields<QueryGlCodesArgs, 'includeHide' | 'orderBy' | 'project' | 'skip' | 'target'>>;
 };
 
 export type SaveApproversResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SaveApproversResult'] = ResolversParentTypes['SaveApproversResult']> = {

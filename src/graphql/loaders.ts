@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import { prepareSearch, type Searchable, type SearchText } from '../lib/search-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
@@ -11,6 +10,15 @@ export type Loaders = ReturnType<typeof createLoaders>;
 /** The items of a list by their keys. */
 export type Index = ReadonlyMap<string, object>;
 
+/** A list, with what was made of it for all requests that share it, by the functions that made it. */
+type Shared<Item> = readonly Item[] & { made?: Map<unknown, Promise<unknown>> };
+
+/** Makes something of a list. Calls `turn` before each part of the work, which waits for CPU time. */
+type MakeOnce<Item, Value> = (
+  list: readonly Item[],
+  turn: () => Promise<void> | undefined,
+) => Promise<Value>;
+
 /** Creates the loaders of one request. Only reads have loaders, because a write is never de-duplicated. */
 export function createLoaders(
   calls: Pick<Calls, 'read'>,
@@ -20,7 +28,6 @@ export function createLoaders(
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
   const lists = createLoader<ListResponse<object>>(limits);
   const indexes = createLoader<Index>(limits);
-  const searchTexts = new Map<object, Promise<SearchText>>();
 
   /**
    * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
@@ -47,8 +54,8 @@ export function createLoaders(
   }
 
   /**
-   * Reads the items of a list by their keys, for references to entities. Lists with the same id are read once. An item needs its
-   * `__typename`, which is the type of the entity.
+   * Reads the items of a list by their keys, for references to entities. Items without a key are left out. Lists with the same id
+   * are read once. An item needs its `__typename`, which is the type of the entity.
    */
   function index<Item extends { readonly __typename: string }>(
     id: string,
@@ -62,19 +69,15 @@ export function createLoaders(
     return indexes.load({ id, read: readIndex });
   }
 
-  /** The texts of the items of a list for searches. They are prepared once, also for other requests that share the list. */
-  function searchText<Item extends object>(
-    list: Searchable<Item>,
-    textsOf: (item: Item) => (string | null)[],
-  ): Promise<SearchText> {
-    const prepare = async () => {
-      await scope.turn(scope.signal);
-      list.searchText ??= prepareSearch(list, textsOf);
-      return list.searchText;
-    };
-    const preparing = searchTexts.get(list) ?? prepare();
-    searchTexts.set(list, preparing);
-    return preparing;
+  /**
+   * Makes something of a list once, also for other requests that share the list. They have the same caller. So it is made to its
+   * end even if the client of this request disconnects.
+   */
+  function once<Item, Value>(list: Shared<Item>, make: MakeOnce<Item, Value>): Promise<Value> {
+    list.made ??= new Map();
+    const making = list.made.get(make) ?? make(list, () => scope.turn());
+    list.made.set(make, making);
+    return making as Promise<Value>; // It was made by the same function.
   }
 
   /** Makes something of a list that takes a reference for each item at most, such as a part of it. */
@@ -83,20 +86,15 @@ export function createLoaders(
     await scope.turn(scope.signal); // Many may get their memory in the same iteration of the event loop.
     return make();
   }
-  return { list, index, searchText, derive };
+  return { list, index, once, derive };
 }
 
-/** The items by their keys, without those that have none. If two have the same key, the first counts. */
 function indexOf<Item extends object>(
   list: readonly Item[],
   keyOf: (item: Item) => string | null,
 ): Index {
-  const byKey = new Map<string, Item>();
-  for (const item of list) {
-    const key = keyOf(item);
-    if (key !== null && !byKey.has(key)) byKey.set(key, item);
-  }
-  return byKey;
+  const entries = list.map((item) => [keyOf(item), item] as const);
+  return new Map(entries.filter((entry): entry is [string, Item] => entry[0] !== null));
 }
 
 /** Something that is read once for a request. Lookups with the same id are equal. */

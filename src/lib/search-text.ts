@@ -1,56 +1,180 @@
-/** The texts of all items of a list in one string without letter case. Searching it takes a tenth of searching the items. */
-export type SearchText = {
-  readonly text: string;
-  /** Where the texts of each item end. */
-  readonly ends: Uint32Array;
+import { foldText, foldWithSpellings, withoutPunctuation } from './fold-text.ts';
+
+/** What is searched in an item of a list. */
+export type ItemTexts = {
+  readonly code: string | null;
+  readonly others: readonly (string | null)[];
 };
 
-/** A list, with its text for searches once one was made. */
-export type Searchable<Item> = readonly Item[] & { searchText?: SearchText };
+/** The texts of all items of a list, folded, each kind in one string. Searching it takes a tenth of searching the items. */
+export type SearchText = {
+  readonly others: Lines;
+  /** The codes without punctuation, one line for each item. */
+  readonly codes: Lines;
+};
 
-/** Ends each text. No text without letter case has this lower-case letter, so no search finds it. */
-const SEPARATOR = 'a';
+/** The texts of items in one string, in UTF-8. Those of each item begin with a line break, at its `starts`. The last start is the end. */
+type Lines = { readonly text: string; readonly starts: Uint32Array };
 
-/** A text without letter case. `toUpperCase` alone would leave some upper-case letters different, such as K and the Kelvin sign. */
-function fold(text: string): string {
-  return text.toLowerCase().toUpperCase();
-}
+/** How many characters are folded at a time, in about a millisecond. */
+const PART_LENGTH = 16_384;
+/** How many characters of a text are searched. */
+const MAX_LENGTH = 10_000;
+/**
+ * How many times as long as the texts their folded forms may be, in UTF-8. Umlauts may double a text. A ligature may become 18
+ * letters, so texts of ligatures are not folded.
+ */
+const MAX_GROWTH = 2;
 
-/** Prepares the texts of items for searches. */
-export function prepareSearch<Item>(
+/**
+ * Prepares the texts of items for searches. `turn` is called before each part, and may return a promise that resolves when there
+ * is CPU time for it.
+ */
+export async function prepareSearch<Item>(
   items: readonly Item[],
-  textsOf: (item: Item) => (string | null)[],
-): SearchText {
-  const folded: string[] = [];
-  const ends = new Uint32Array(items.length);
-  let length = 0;
-  for (const [index, item] of items.entries()) {
-    for (const text of textsOf(item)) {
-      const one = fold(text ?? '');
-      folded.push(one);
-      length += one.length + SEPARATOR.length;
+  textsOf: (item: Item) => ItemTexts,
+  turn: () => Promise<void> | undefined,
+): Promise<SearchText> {
+  const others = new LinesBuilder(items.length, [foldWithSpellings, foldText]);
+  const codes = new LinesBuilder(items.length, [foldCodes]);
+  for (let start = 0, end = 0; start < items.length; start = end) {
+    const wait = turn();
+    if (wait) await wait;
+    let [texts, codeTexts] = ['', ''];
+    while (end < items.length && texts.length + codeTexts.length < PART_LENGTH) {
+      const item = textsOf(items[end] as Item); // The index is in range.
+      texts += '\n';
+      for (const text of item.others) if (text) texts += `${lineOf(text)} `;
+      codeTexts += `\n${lineOf(item.code ?? '')}`;
+      end += 1;
     }
-    ends[index] = length;
+    others.add(texts);
+    codes.add(codeTexts);
   }
-  return { text: folded.join(SEPARATOR), ends };
+  return { others: others.lines(), codes: codes.lines() };
 }
 
-/** The items with a text that contains `search`, which is not empty. */
-export function searchItems<Item>(
-  items: readonly Item[],
-  { text, ends }: SearchText,
-  search: string,
-): Item[] {
-  const wanted = fold(search);
-  const found: Item[] = [];
-  let index = 0; // Of the last item found.
-  let at = text.indexOf(wanted);
-  while (at >= 0) {
-    while ((ends[index] ?? Infinity) <= at) index += 1;
-    const item = items[index];
-    if (item === undefined) break;
-    found.push(item);
-    at = text.indexOf(wanted, ends[index]); // From where the next item begins.
+/** A text in UTF-8, as a string with a character for each byte. V8 stores it with one byte for each. */
+const bytesOf = (text: string) => Buffer.from(text).toString('latin1');
+
+const foldCodes = (codes: string) => withoutPunctuation(foldText(codes));
+
+/** What is searched of a text, in one line. */
+function lineOf(text: string): string {
+  const line = text.includes('\n') ? text.replaceAll('\n', ' ') : text;
+  return line.length > MAX_LENGTH ? line.slice(0, MAX_LENGTH) : line;
+}
+
+/** Folds the texts of items part by part. */
+class LinesBuilder {
+  readonly #forms: readonly ((texts: string) => string)[];
+  readonly #parts: string[] = [];
+  readonly #starts: Uint32Array;
+  #items = 0;
+  #length = 0;
+
+  /** @param forms how texts are folded: by the first of these that does not make them too long */
+  constructor(items: number, forms: readonly ((texts: string) => string)[]) {
+    this.#forms = forms;
+    this.#starts = new Uint32Array(items + 1);
   }
-  return found;
+
+  /** Adds the texts of some items. */
+  add(texts: string): void {
+    const bytes = bytesOf(texts);
+    const folded = this.#forms.values().map((fold) => bytesOf(fold(texts)));
+    const part = folded.find(({ length }) => length <= bytes.length * MAX_GROWTH) ?? bytes;
+    for (let at = 0; at >= 0; at = part.indexOf('\n', at + 1)) {
+      this.#starts[this.#items] = this.#length + at;
+      this.#items += 1;
+    }
+    this.#parts.push(part);
+    this.#length += part.length;
+  }
+
+  lines(): Lines {
+    this.#starts[this.#items] = this.#length;
+    return { text: this.#parts.join(''), starts: this.#starts };
+  }
+}
+
+/**
+ * The indexes of the items in which every word of `search` occurs, in any order: in a text, or in the code without punctuation.
+ * First come the items whose code is the text, then those whose code begins with it. Undefined if the text has no letter and no
+ * digit.
+ */
+export function searchItems(prepared: SearchText, search: string): number[] | undefined {
+  const { others, codes } = prepared;
+  const [first, ...more] = wordsOf(search);
+  if (first === undefined) return undefined;
+  const marks = marksFor(codes);
+  mark(marks, others, first.text);
+  mark(marks, codes, first.code);
+  const hasAll = (index: number) => {
+    const [texts, code] = [lineAt(others, index), lineAt(codes, index)];
+    return more.every((word) => texts.includes(word.text) || code.includes(word.code));
+  };
+  const wanted = codeOf(search);
+  const begins = markPrefix(prepared, search);
+  const [exact, beginning, rest]: [number[], number[], number[]] = [[], [], []];
+  for (let index = 0; index < marks.length; index += 1) {
+    if (marks[index] === 0 || (more.length > 0 && !hasAll(index))) continue;
+    if (begins[index] === 0) rest.push(index);
+    else if (lineAt(codes, index) === `\n${wanted}`) exact.push(index);
+    else beginning.push(index);
+  }
+  return [...exact, ...beginning, ...rest];
+}
+
+/** Marks the items whose code begins with a text, without regard to punctuation in either, with 1. */
+export function markPrefix({ codes }: SearchText, prefix: string): Uint8Array {
+  const marks = marksFor(codes);
+  mark(marks, codes, codeOf(prefix), true);
+  return marks;
+}
+
+/** A text as codes are compared. */
+function codeOf(text: string): string {
+  return bytesOf(foldCodes(text.replaceAll('\n', ' ')));
+}
+
+/** A word as it is searched in texts, and in codes. */
+type Word = { readonly text: string; readonly code: string };
+
+/**
+ * The words of a search, the longest first, because it occurs in the fewest items. Quotes, brackets and commas around a word are
+ * left out, and so are words without a letter or digit, and those that are a part of another one.
+ */
+function wordsOf(search: string): Word[] {
+  const words = foldText(search)
+    .split(/\s+/)
+    .map((word) => word.replace(/^[\p{Ps}\p{Pi}"]+|[\p{Pe}\p{Pf}",;:.]+$/gu, ''))
+    .map((text) => ({ text: bytesOf(text), code: bytesOf(withoutPunctuation(text)) }))
+    .filter(({ code }) => code !== '')
+    .sort((a, b) => b.text.length - a.text.length);
+  return words.filter(
+    ({ text }, n) => !words.slice(0, n).some((other) => other.text.includes(text)),
+  );
+}
+
+/** A mark for each item, which is 0. */
+function marksFor({ starts }: Lines): Uint8Array {
+  return new Uint8Array(starts.length - 1);
+}
+
+/** Marks the items whose line contains a text, or begins with it, with 1. */
+function mark(marks: Uint8Array, { text, starts }: Lines, wanted: string, isStart = false): void {
+  if (wanted === '') {
+    marks.fill(1);
+    return;
+  }
+  let next = 0; // The item behind the one that was found last.
+  for (let at = text.indexOf(wanted, 1); at >= 0; at = text.indexOf(wanted, starts[next])) {
+    while ((starts[next] ?? Infinity) < at) next += 1;
+    if (!isStart || at === (starts[next - 1] ?? 0) + 1) marks[next - 1] = 1;
+  }
+}
+
+function lineAt({ text, starts }: Lines, index: number): string {
+  return text.slice(starts[index], starts[index + 1]);
 }

@@ -6,7 +6,7 @@ import {
   type ReadReference,
   type Reference,
 } from '../graphql/entity.ts';
-import { type GlCodeKey, idOf } from './gl-code.ts';
+import { formatId, type GlCodeKey, ownCodeOf } from './gl-code.ts';
 import { glCodesKey, readGlCodes } from './gl-codes.ts';
 import { expectOk } from './status-member.ts';
 
@@ -24,13 +24,13 @@ const keySchema = z.object({
     .nullable(),
 });
 
-/** The key in an id. Undefined for a text that `idOf` cannot have returned. */
+/** The key in an id. Undefined for a text that is none. */
 function keyOf(id: string): GlCodeKey | undefined {
   const [target, ...encoded] = id.split('/', 4);
   try {
     const [project, code] = encoded.map(decodeURIComponent);
     const { data } = keySchema.safeParse({ target: Number(target), project, code });
-    return data && idOf(data) === id ? data : undefined;
+    return data?.code != null && formatId(data, data.code) === id ? data : undefined;
   } catch {
     return undefined; // A part is not percent-encoded.
   }
@@ -60,7 +60,7 @@ function referenceTo(key: GlCodeKey): Reference {
         expectOk(status);
         return list;
       };
-      return loaders.index(list, read, ({ code }) => code);
+      return loaders.index(list, read, ownCodeOf);
     },
   };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
+import type { QueryResolvers } from '../generated/resolvers.ts';
 import type { Loaders } from '../graphql/loaders.ts';
-import { type Searchable, searchItems } from '../lib/search-text.ts';
 import { operations } from '../upstream/declarations.ts';
-import type { GlCodeEntity } from './gl-code.ts';
+import { Duplicates, duplicates, type GlCodeEntity } from './gl-code.ts';
+import { selectCodes } from './gl-code-selection.ts';
 import { statusMember } from './status-member.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -18,8 +18,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const loaders = context.loaders();
   const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip, first } = args;
-  const isFiltered = Boolean(args.only || args.search);
-  const kept = isFiltered ? await filterCodes(all, args, loaders) : all;
+  const kept = await selectCodes(all, args, loaders);
   const isCut = skip > 0 || (first != null && first < kept.length);
   const page = () => kept.slice(skip, skip + (first ?? kept.length));
   const codes = isCut ? await loaders.derive(kept, page) : kept;
@@ -55,29 +54,14 @@ function entitiesOf(
   response: GlCodesResponse & { entities?: GlCodeEntity[] },
   { target, project }: GlCodesKey,
 ): GlCodeEntity[] {
-  response.entities ??= response.list.map(
-    ({ Code: code = null, Name: name = null, Value: value = null, Hide: hide = null }) => {
-      return { __typename: 'GlCode', target, project, code, name, value, hide };
-    },
-  );
-  return response.entities;
+  if (response.entities) return response.entities;
+  const entities: GlCodeEntity[] = [];
+  const others = new Duplicates(entities);
+  for (const row of response.list) {
+    const { Code: code = null, Name: name = null, Value: value = null, Hide: hide = null } = row;
+    const own = { code, name, value, hide };
+    entities.push({ __typename: 'GlCode', target, project, ...own, [duplicates]: others });
+  }
+  response.entities = entities;
+  return entities;
 }
-
-/** Filters a list by `only` and `search`. */
-export async function filterCodes<Code extends Texts>(
-  codes: Searchable<Code>,
-  { only, search }: Pick<QueryGlCodesArgs, 'only' | 'search'>,
-  loaders: Pick<Loaders, 'searchText' | 'derive'>,
-): Promise<Code[]> {
-  const text = search ? await loaders.searchText(codes, textsOf) : undefined;
-  const set = only && new Set(only);
-  return loaders.derive(codes, () => {
-    const found = text && search ? searchItems(codes, text, search) : codes;
-    return found.filter(({ code }) => !set || (code !== null && set.has(code)));
-  });
-}
-
-type Texts = Pick<GlCodeEntity, 'code' | 'name' | 'value'>;
-
-/** The texts of a code that are searched. */
-const textsOf = ({ code, name, value }: Texts) => [code, name, value];

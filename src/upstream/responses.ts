@@ -37,12 +37,13 @@ export function isList(result: unknown): result is ListResponse<object> {
   return status === 0 && Array.isArray(list);
 }
 
-/** The memory that an item of a list takes besides its texts, in bytes: its record and its entity. */
-const ITEM_BYTES = 160;
+/** The memory that an item of a list takes besides its texts, in bytes: its record, its entity, and its places in orders. */
+const ITEM_BYTES = 200;
 
 /**
  * The memory that the list in the result of a read takes, in bytes: its texts, the same texts prepared for searches, and its
- * items. V8 stores a text that has other characters than those of Latin-1 with two bytes for each.
+ * items. V8 stores a text that has other characters than those of Latin-1 with two bytes for each. A prepared text has at most
+ * two bytes for each (lib/search-text.ts).
  */
 export function memoryOf(result: unknown): number {
   const { list, bytes = 0 }: { list?: unknown[]; bytes?: number } = Object(result);

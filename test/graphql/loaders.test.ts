@@ -14,17 +14,18 @@ function loadersOf(scope: RequestScope) {
   return createLoaders(noCalls, scope, new ResponseLimits(scope, 1_000_000));
 }
 
-test('the text of a list for searches is prepared once, also for other requests', async () => {
-  const list = Array.from({ length: 20_000 }, (_, n) => ({ id: `id ${n}` }));
-  const textsOf = jest.fn(({ id }: { id: string }) => [id]);
-  const texts = new Set<object>();
+test('what is made of a list once is shared with other requests', async () => {
+  const list = Array.from({ length: 20_000 }, () => ({}));
+  const make = jest.fn(async (items: readonly object[], turn: () => Promise<void> | undefined) => {
+    await turn();
+    return { count: items.length };
+  });
+  const made = new Set<object>();
   for (const scope of [scopeOf(), scopeOf('other')]) {
-    const { searchText } = loadersOf(scope);
-    for (const text of await Promise.all([searchText(list, textsOf), searchText(list, textsOf)])) {
-      texts.add(text);
-    }
+    const { once } = loadersOf(scope);
+    for (const value of await Promise.all([once(list, make), once(list, make)])) made.add(value);
   }
-  expect([texts.size, textsOf.mock.calls.length]).toEqual([1, list.length]);
+  expect([[...made], make.mock.calls.length]).toEqual([[{ count: list.length }], 1]);
 });
 
 test('what is made of a list takes memory for a reference to each item', async () => {

@@ -1,8 +1,4 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import type { Loaders } from '../../src/graphql/loaders.ts';
-import { prepareSearch } from '../../src/lib/search-text.ts';
-import { filterCodes } from '../../src/resolvers/gl-codes.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -69,18 +65,26 @@ test('the fields of a query that is executed a second time, because a list is lo
 test('fields that differ only in what they keep share one call', async () => {
   const { service, gateway } = share(manyCodes);
   const code = (...codes: string[]) => codes.map((code) => ({ code }));
+  const nines = ['C999', ...Array.from({ length: 10 }, (_, n) => `C999${n}`)];
   const pages: Record<string, [args: string, page: object]> = {
     none: ['only: []', { totalCount: 0, codes: [] }],
     only: ['only: ["C3", "C1", "C3", "x"]', { totalCount: 2, codes: code('C1', 'C3') }],
     // 99, 990 to 999, 9900 to 9999.
     page: [
-      'search: "LEDGER CODE 99", skip: 20, first: 3',
+      'search: "C99 LEDGER code", skip: 20, first: 3',
       { totalCount: 111, codes: code('C9909', 'C9910', 'C9911') },
     ],
     end: ['skip: 9999, first: 2147483647', { totalCount: 10_000, codes: code('C9999') }],
     beyond: ['skip: 2147483647', { totalCount: 10_000, codes: [] }],
     zero: ['first: 0', { totalCount: 10_000, codes: [] }],
-    count: ['search: "code 1"', { totalCount: 1_111 }],
+    count: ['search: "code C1"', { totalCount: 1_111 }],
+    best: ['search: "c9", first: 2', { totalCount: 1_111, codes: code('C9', 'C90') }],
+    prefix: ['codePrefix: "c-9.99", skip: 1', { totalCount: 11, codes: code(...nines.slice(1)) }],
+    order: ['orderBy: CODE, skip: 9, first: 2', { totalCount: 10_000, codes: code('C9', 'C10') }],
+    name: [
+      'orderBy: NAME, codePrefix: "C1", search: "code", first: 2',
+      { totalCount: 1_111, codes: code('C1', 'C10') },
+    ],
   };
   const fields = Object.entries(pages).map(([alias, [args, page]]) => {
     const selected = 'codes' in page ? 'totalCount codes { code }' : 'totalCount';
@@ -102,79 +106,47 @@ test('the limit of fields counts only what is returned', async () => {
   expect((await gateway.graphql(query)).errors).toMatchObject([{ extensions }]);
 });
 
-const item = (code: string | null, name: string | null = null, value: string | null = null) => {
-  return { code, name, value };
-};
+const mixed = ['B', '10', '9', '', 'a', '10', null];
+const mixedCodes = json({
+  service_status: { status: 0 },
+  list: mixed.map((Code, n) => ({
+    Code,
+    Name: ['Zoo', 'äpfel', null, 'Apfel', 'Öl 10', 'Öl 9', ''][n],
+  })),
+});
 
-/** Loaders without limits. */
-const loaders: Pick<Loaders, 'searchText' | 'derive'> = {
-  searchText: async (list, textsOf) => prepareSearch(list, textsOf),
-  derive: async (_, make) => make(),
-};
-
-const filter = (codes: ReturnType<typeof item>[], args: Parameters<typeof filterCodes>[1]) =>
-  filterCodes(codes, args, loaders);
-
-test('any filter keeps what a plain one does', async () => {
-  const text = fc.option(fc.string({ unit: fc.constantFrom('a', 'B', 'b', '.'), maxLength: 4 }));
-  const property = fc.asyncProperty(
-    fc.array(fc.tuple(text, text, text), { maxLength: 12 }),
-    fc.option(fc.array(fc.constantFrom('a', 'b', 'ab', ''), { maxLength: 3 })),
-    text,
-    async (texts, only, search) => {
-      const codes = texts.map(([code, name, value]) => item(code, name, value));
-      const contains = (text: string | null) =>
-        text?.toLowerCase().includes(search?.toLowerCase() ?? '') ?? false;
-      const kept = codes.filter(
-        ({ code, name, value }) =>
-          (!only || only.some((allowed) => allowed === code)) &&
-          (!search || [code, name, value].some(contains)),
-      );
-      expect(await filter(codes, { only, search })).toEqual(kept);
-    },
+test('codes are sorted by code or name, with numbers as numbers, and rows without one last', async () => {
+  const { gateway } = share(mixedCodes);
+  const field = (order: string) =>
+    `${order}: glCodes(target: EMAIL, project: "north", orderBy: ${order}) { ... on GlCodeList { codes { code name } } }`;
+  const { data } = await gateway.graphql(
+    `{ ${field('CODE')} ${field('NAME')} ${field('SERVICE')} }`,
   );
-  await fc.assert(property);
+  const of = (order: string, key: 'code' | 'name') =>
+    data[order].codes.map((row: Record<string, string | null>) => row[key]);
+  expect(of('CODE', 'code')).toEqual(['9', '10', '10', 'a', 'B', '', null]);
+  expect(of('CODE', 'name').slice(1, 3)).toEqual(['äpfel', 'Öl 9']);
+  expect(of('NAME', 'name')).toEqual(['Apfel', 'äpfel', 'Öl 9', 'Öl 10', 'Zoo', null, '']);
+  expect(of('SERVICE', 'code')).toEqual(mixed);
 });
 
-test.each([
-  ['Zürich', 'ZÜRICH', 1],
-  ['ΟΔΟΣΑ', 'οδος', 1],
-  ['Straße', 'STRAẞE', 1],
-  ['a.*b', 'A.*', 1],
-  ['🏭 Дом', 'дом', 1],
-  ['\ud800 code', 'CODE', 1],
-  ['a.b', 'axb', 0],
-  ['axb', 'a.b', 0],
-  ['İstanbul', 'istanbul', 0],
-])('of a code named %j, a search for %j finds %d', async (name, search, count) => {
-  expect(await filter([item(null, name)], { search })).toHaveLength(count);
+test('an id belongs to one row: a code that is empty, missing or listed twice has none', async () => {
+  const { gateway } = share(mixedCodes);
+  const query = '{ glCodes(target: EMAIL, project: "a/b") { ... on GlCodeList { codes { id } } } }';
+  const { data } = await gateway.graphql(query);
+  const ids = ['5/a%2Fb/B', null, '5/a%2Fb/9', null, '5/a%2Fb/a', null, null];
+  expect(data.glCodes.codes).toEqual(ids.map((id) => ({ id })));
 });
 
-test('no search matches across two texts', async () => {
-  const codes = [item('ab', 'cd', 'ef'), item('gh')];
-  for (const search of ['bc', 'abcd', 'bac', 'b\0c', 'fg', 'fag', '\0']) {
-    expect(await filter(codes, { search })).toEqual([]);
-  }
-  expect(await filter([item('\0', 'a\nb')], { search: '\0' })).toHaveLength(1);
-});
-
-/** All characters that have letter case. */
-const cased = Array.from({ length: 0x110000 }, (_, n) => n)
-  .filter((n) => n < 0xd800 || n > 0xdfff)
-  .map((n) => String.fromCodePoint(n))
-  .filter((char) => char.toLowerCase() !== char || char.toUpperCase() !== char);
-
-test('what differs by letter case only is found', async () => {
-  const all = cased.join('');
-  const codes = cased.map((char) => item(char));
-  const text = prepareSearch(codes, ({ code }) => [code]);
-  const prepared = { ...loaders, searchText: async () => text };
-  const missing = [];
-  for (const search of cased) {
-    const found = await filterCodes(codes, { search }, prepared);
-    const chars = new Set(found.map(({ code }) => code));
-    const equal = all.match(new RegExp(search, 'giu')) ?? [];
-    missing.push(...equal.filter((char) => !chars.has(char)));
-  }
-  expect(missing).toEqual([]);
+test('a text without letters and digits is searched as it is', async () => {
+  const list = [{ Code: '1', Name: '25 %' }, { Code: '2-3' }, { Code: '4', Value: '–' }];
+  const { gateway } = share(json({ service_status: { status: 0 }, list }));
+  const found = async (search: string) =>
+    (await gateway.graphql(page, { search })).data.glCodes.codes.map(
+      ({ code }: { code: string }) => code,
+    );
+  expect(await found(' %')).toEqual(['1']);
+  expect(await found('-')).toEqual(['2-3']);
+  expect(await found('€')).toEqual([]);
+  expect(await found(' ')).toEqual(['1', '2-3', '4']);
 });

@@ -283,7 +283,7 @@ test.each<[fault: string, faults: string[]]>([
   ['project: "project" is not well-formed', ofCodes({ project: 'a\ud800' })],
   ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257), long(258)] })],
   ['only: "only" has more than 1000 items', ofCodes({ only: Array(1001).fill('a') })],
-  ['search: "search" has more than 100', ofCodes({ search: long(101) })],
+  ['search: "search" has more than 256', ofCodes({ search: long(257) })],
   ['search: "search" is not well-formed', ofCodes({ search: '\ud800' })],
   ['skip: "skip" is negative', ofCodes({ skip: -1 })],
   ['first: "first" is negative', ofCodes({ first: -1 })],
@@ -296,7 +296,7 @@ test('values of the largest allowed size are accepted, and larger texts are not'
   expect(ofApprover({ ...lines(1000), ...ids })).toEqual([]);
   expect(ofFile({ fileName: long(255), csv: long(20_000), message: long(10_000) })).toEqual([]);
   const only = Array(1000).fill(long(256));
-  expect(ofCodes({ project: long(1024), search: long(100), only })).toEqual([]);
+  expect(ofCodes({ project: long(1024), search: long(256), only })).toEqual([]);
   const faults = approverTexts.split(' ').map((name) => expect.stringContaining(`1.${name}: `));
   expect(ofApprover(lines(1001))).toEqual(faults);
 });

@@ -143,7 +143,7 @@ test('each request that shares a list reserves memory for it: its text, the text
   const { calls } = startCalls(await startService(json(text)));
   const scopes = [scopeOf(), scopeOf()];
   await Promise.all(scopes.map((scope) => calls.read(glCodesOf(), scope)));
-  const bytes = text.length * 4 + 1000 * 160;
+  const bytes = text.length * 4 + 1000 * 200;
   expect(scopes.map(({ reservation }) => reservation.peakBytes)).toEqual([bytes, bytes]);
 });
 
@@ -326,7 +326,7 @@ test('a kept list counts with its text, the text prepared for searches, and its 
   await read();
   const textBytes = JSON.stringify(codes).length;
   // Both texts may take two bytes for each character.
-  expect(readCache.borrowed).toBe(textBytes * 4 + codes.list.length * 160);
+  expect(readCache.borrowed).toBe(textBytes * 4 + codes.list.length * 200);
 });
 
 test('what needs the memory of kept lists gets it at once, the least recently used list first', async () => {

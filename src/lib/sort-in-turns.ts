@@ -1,0 +1,53 @@
+/** How many items are compared between two turns, in about a millisecond. */
+const PART = 512;
+
+/**
+ * Sorts items. Equal ones stay in their order. `turn` is called before each part of the work, and may return a promise that
+ * resolves when there is CPU time for it.
+ */
+export async function sortInTurns<Item>(
+  items: Iterable<Item>,
+  compare: (a: Item, b: Item) => number,
+  turn: () => Promise<void> | undefined,
+): Promise<Item[]> {
+  const all = [...items];
+  let sorted: Item[][] = [];
+  for (let start = 0; start < all.length; start += PART) {
+    const wait = turn();
+    if (wait) await wait;
+    sorted.push(all.slice(start, start + PART).sort(compare));
+  }
+  while (sorted.length > 1) {
+    const merged: Item[][] = [];
+    for (let n = 0; n < sorted.length; n += 2) {
+      merged.push(await merge(sorted[n] ?? [], sorted[n + 1] ?? [], compare, turn));
+    }
+    sorted = merged;
+  }
+  return sorted[0] ?? [];
+}
+
+async function merge<Item>(
+  left: Item[],
+  right: Item[],
+  compare: (a: Item, b: Item) => number,
+  turn: () => Promise<void> | undefined,
+): Promise<Item[]> {
+  const merged: Item[] = [];
+  let [l, r] = [0, 0];
+  while (l < left.length && r < right.length) {
+    if (merged.length % PART === 0) {
+      const wait = turn();
+      if (wait) await wait;
+    }
+    const [a, b] = [left[l] as Item, right[r] as Item]; // Both indexes are in range.
+    if (compare(a, b) <= 0) {
+      merged.push(a);
+      l += 1;
+    } else {
+      merged.push(b);
+      r += 1;
+    }
+  }
+  return [...merged, ...left.slice(l), ...right.slice(r)];
+}

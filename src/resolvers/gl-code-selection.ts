@@ -1,0 +1,88 @@
+import type { GlCodeOrder, QueryGlCodesArgs } from '../generated/resolvers.ts';
+import type { Loaders } from '../graphql/loaders.ts';
+import { markPrefix, prepareSearch, type SearchText, searchItems } from '../lib/search-text.ts';
+import { sortInTurns } from '../lib/sort-in-turns.ts';
+import type { GlCodeEntity } from './gl-code.ts';
+
+/** What codes are selected and sorted by. */
+export type CodeTexts = Pick<GlCodeEntity, 'code' | 'name' | 'value'>;
+
+type Selection = Pick<QueryGlCodesArgs, 'only' | 'search' | 'codePrefix' | 'orderBy'>;
+type Turn = () => Promise<void> | undefined;
+
+/**
+ * The codes of a list that `only`, `search` and `codePrefix` keep, sorted by `orderBy`. What a search finds begins with the codes
+ * that are equal to its text, unless it is sorted otherwise.
+ */
+export async function selectCodes<Code extends CodeTexts>(
+  all: Code[],
+  { only, search, codePrefix, orderBy }: Selection,
+  loaders: Pick<Loaders, 'once' | 'derive'>,
+): Promise<Code[]> {
+  const wanted = search?.trim();
+  const text = wanted || codePrefix ? await loaders.once(all, searchTextOf) : undefined;
+  const order = orderBy === 'SERVICE' ? undefined : await loaders.once(all, orders[orderBy]);
+  if (!only && !text && !order) return all;
+  return loaders.derive(all, () => {
+    const found = text && wanted ? indexesOf(all, text, wanted) : undefined;
+    const begins = text && codePrefix ? markPrefix(text, codePrefix) : undefined;
+    const codes = only && new Set<string | null>(only);
+    const isKept = (index: number) =>
+      begins?.[index] !== 0 && (!codes || codes.has(all[index]?.code ?? null));
+    const kept: Code[] = [];
+    for (const index of sorted(found, order) ?? all.keys()) {
+      if (isKept(index)) kept.push(all[index] as Code); // The index is in range.
+    }
+    return kept;
+  });
+}
+
+/** The indexes that were found, in an order if there is one. All indexes in this order if nothing was searched. */
+function sorted(
+  found: readonly number[] | undefined,
+  order: readonly number[] | undefined,
+): readonly number[] | undefined {
+  if (!found || !order) return found ?? order;
+  const isFound = new Uint8Array(order.length);
+  for (const index of found) isFound[index] = 1;
+  return order.filter((index) => isFound[index]);
+}
+
+/** The indexes of the codes that a search finds. A search without letters and digits must occur as it is. */
+function indexesOf(all: readonly CodeTexts[], text: SearchText, search: string): readonly number[] {
+  return searchItems(text, search) ?? containing(all, search);
+}
+
+/** The indexes of the codes with a text that contains another one as it is. */
+function containing(all: readonly CodeTexts[], search: string): number[] {
+  const contains = (text: string | null) => text?.includes(search);
+  const isFound = ({ code, name, value }: CodeTexts) => [code, name, value].some(contains);
+  return all.flatMap((code, index) => (isFound(code) ? [index] : []));
+}
+
+function searchTextOf(all: readonly CodeTexts[], turn: Turn): Promise<SearchText> {
+  return prepareSearch(all, ({ code, name, value }) => ({ code, others: [name, value] }), turn);
+}
+
+/** The root of the Unicode Collation Algorithm, which is also that of English. */
+const { compare } = new Intl.Collator('en', { numeric: true });
+
+/** The indexes of the codes in each order. */
+const orders = {
+  CODE: (all: readonly CodeTexts[], turn: Turn) => sortedBy(all, ({ code }) => code, turn),
+  NAME: (all: readonly CodeTexts[], turn: Turn) => sortedBy(all, ({ name }) => name, turn),
+} satisfies Record<Exclude<GlCodeOrder, 'SERVICE'>, unknown>;
+
+function sortedBy(
+  all: readonly CodeTexts[],
+  textOf: (code: CodeTexts) => string | null,
+  turn: Turn,
+): Promise<number[]> {
+  const texts = all.map((code) => textOf(code) || null);
+  const compareAt = (a: number, b: number) => {
+    const [left, right] = [texts[a] ?? null, texts[b] ?? null];
+    if (left === null || right === null) return Number(left === null) - Number(right === null);
+    return compare(left, right);
+  };
+  return sortInTurns(all.keys(), compareAt, turn);
+}
