@@ -86,8 +86,8 @@ export function watchSettings(
 }
 
 /**
- * Returns a function that watches the files of a setting, which may become other files. `applied` gets whether the content of all is in use. What `apply`
- * returns is logged.
+ * Returns a function that watches the files of a setting. The files are asked for each time, because they may name others.
+ * `applied` gets whether the content of all is in use. What `apply` returns is logged.
  */
 function createWatch(applied: Map<string, boolean>, log: Logger) {
   return (

@@ -71,6 +71,8 @@ export function createKeySource(issuers: readonly Issuer[], log: Logger, onChang
     ages: () => ofEach((set) => set.ageS),
     /** Replaces the issuers, and the keys that are in files. Throws if a file is not valid, and then changes nothing. */
     useIssuers(changed: readonly Issuer[]) {
+      // A file that is not valid throws here, before keys of others are fetched.
+      for (const { keys } of changed) if (keys && !(keys instanceof URL)) void keys.value;
       accepted = accept(changed);
       const used = new Set([...accepted.values()].map(({ remote }) => remote));
       for (const [id, remote] of fetched) {

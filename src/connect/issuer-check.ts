@@ -24,9 +24,9 @@ export async function checkIssuer(
   }
 }
 
-/** What to write instead. The fault ends with a code or a description, after the address. */
+/** What to write instead. The fault is that of `fetchJson`: it begins with the address, or has one for each of two. */
 function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
-  const code = fault.split(': ').at(-1) ?? '';
+  const code = (fault.split('; ').at(-1) ?? '').replace(/^\S+: /, '');
   if (isUnknownCa(code)) return 'Name a file with the CA of the issuer in NODE_EXTRA_CA_CERTS';
   if (code.includes('{tenantid}')) {
     return 'Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
@@ -34,7 +34,7 @@ function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
   if (code.startsWith('names the issuer')) {
     return `Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
   }
-  if (/^(status|no |not )/.test(code)) {
+  if (/^(status|no|not|over|more) /.test(code)) {
     return `Correct ${issuer}, or set ${url} to the address of the keys`;
   }
   const meaning = meaningOf(code);

@@ -224,8 +224,11 @@ test('if a file of keys is not valid, the issuers before the change remain in us
       throw new Error('keys.json is not valid');
     },
   };
-  expect(() => useIssuers([{ issuer: B, audiences: ['gateway'], keys: invalid }])).toThrow(
-    'keys.json',
-  );
+  const audiences = ['gateway'];
+  const server = await startService(json({ keys: [two.jwk] }));
+  const fetched = { issuer: 'fetched', audiences, keys: new URL(server.url) };
+  expect(() => useIssuers([fetched, { issuer: B, audiences, keys: invalid }])).toThrow('keys.json');
+  expect(await resultOf(await two.sign({ iss: 'fetched' }))).toBe('issuer');
+  expect(server.received).toEqual([]);
   expect(await resultOf(await one.sign({ iss: A }))).toBe('accepted');
 });
