@@ -1,21 +1,22 @@
 /** The part of a request to a subgraph that the plugin below uses. */
 type ExecutionRequest = {
-  /** The root field that the request is for. */
-  info?: { path: { key: string | number } };
+  /** The root field that the request is for. With `--hive-router-runtime`, it has no path. */
+  info?: { path?: { key: string | number } | undefined } | undefined;
   extensions?: { headers?: Record<string, string> };
 };
 
 /**
  * Hive Gateway sends each root field of a mutation in a request of its own, without the alias, and all with the same
- * key. This header tells the gateway the response name, by which it distinguishes the fields of a key.
+ * key. This header tells the gateway the response name, by which it distinguishes the fields of a key. With
+ * `--hive-router-runtime`, it sends the fields in one request, with their aliases, so the header is not needed.
  */
 const responseNameOfField = {
   onSubgraphExecute({ executionRequest }: { executionRequest: ExecutionRequest }) {
-    const { info } = executionRequest;
-    if (!info) return;
+    const responseName = executionRequest.info?.path?.key;
+    if (responseName === undefined) return;
     executionRequest.extensions ??= {};
     executionRequest.extensions.headers ??= {};
-    executionRequest.extensions.headers['idempotency-response-name'] = String(info.path.key);
+    executionRequest.extensions.headers['idempotency-response-name'] = String(responseName);
   },
 };
 

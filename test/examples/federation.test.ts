@@ -86,6 +86,17 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
   expect(propagateHeaders.deduplicateHeaders).toBe(true);
 });
 
+test('the plugin of Hive Gateway sends the response name of a field, if the request is for one field', () => {
+  const sent = (info: object | undefined) => {
+    const executionRequest: { info?: object; extensions?: object } = { ...(info && { info }) };
+    for (const plugin of gatewayConfig.plugins()) plugin.onSubgraphExecute({ executionRequest });
+    return executionRequest.extensions;
+  };
+  expect(sent({ path: { key: 'a' } })).toEqual({ headers: { 'idempotency-response-name': 'a' } });
+  // With --hive-router-runtime, a request has no path.
+  for (const info of [{}, undefined]) expect(sent(info)).toBeUndefined();
+});
+
 test('the data source of Apollo Gateway forwards these headers alone, and reads every error response', async () => {
   const names = [...forwarded, 'Cookie'].map(lower);
   const req = { headers: Object.fromEntries(names.map((name) => [name, '7'])) };

@@ -60,7 +60,13 @@ test.each(composers)('%s composes the gateway with the directives of a graph', (
     '@requiresScopes(scopes: [["ledger:workflows"]])',
   );
   expect(directivesOf.get('glCodes')).toContain('@tag(name: "partner")');
-  expect(supergraphSdl).toMatch(/type Mutation[^{]*@authenticated/);
+  // On the fields, because Cosmo ignores it on the type.
+  for (const field of ['saveApprovers', 'uploadWorkflowCsv', 'workflowAction', 'settleWrites']) {
+    expect([field, directivesOf.get(field)]).toEqual([
+      field,
+      expect.arrayContaining(['@authenticated']),
+    ]);
+  }
   expect(supergraphSdl).toMatch(/union GlCodesResult[^=]*@tag\(name: "partner"\)/);
 });
 
