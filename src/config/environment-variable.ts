@@ -61,7 +61,14 @@ export const list = z.string().transform((value) =>
 
 const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
   list.pipe(z.array(item).min(1, 'must not be empty'));
-export const nonEmptyList = nonEmptyListOf(z.string());
+export const nonEmptyList = nonEmptyListOf(
+  z
+    .string()
+    .regex(
+      /^(?!["'“”„[]).*(?<!["'“”\]])$/,
+      'must be separated by commas, without quotes or brackets',
+    ),
+);
 
 /** A list of some of these names. */
 export function someOf<Name extends string>(names: Name[]) {

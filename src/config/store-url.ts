@@ -44,16 +44,16 @@ export function faultOfStoreUrl(text: string): string | undefined {
   if (isWithoutHost && !host) {
     return 'must name a host after the @, or the directory of a socket of PostgreSQL as ?host=/DIRECTORY';
   }
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    return 'must write a % in the user name or the password as %25';
+  }
   return scheme.startsWith('redis') ? faultOfRedisUrl(url) : faultOfParameters(parameters);
 }
 
 /** What the client of Redis would reject when it is created. */
-function faultOfRedisUrl({ username, password, pathname }: URL): string | undefined {
-  try {
-    decodeURIComponent(username + password);
-  } catch {
-    return 'must write a % in the user name or the password as %25';
-  }
+function faultOfRedisUrl({ pathname }: URL): string | undefined {
   return /^\/?\d*$/.test(pathname)
     ? undefined
     : 'must end with the number of a database, such as /0';

@@ -126,7 +126,7 @@ function checkVariables(
 /** Why a value does not match its type. The message of graphql-js may repeat a part of the input. */
 function reasonOf(invalid: unknown, { message }: GraphQLError): string {
   if (invalid === LARGE_ID) {
-    return `An integer beyond ${Number.MAX_SAFE_INTEGER} must be a text, because routers round such numbers.`;
+    return `An integer beyond ${Number.MAX_SAFE_INTEGER} must be a text, because many programs in JavaScript round such numbers.`;
   }
   if (longNumber(invalid) !== undefined) return 'The number cannot be sent exactly.';
   return withLongNumbers(message).slice(0, 200);

@@ -68,9 +68,9 @@ export function createIdempotencyMetrics(
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
     /** Logs the first write that arrives without a key. Something on the way may remove keys, which a client does not see. */
-    sentWithoutKey({ requestId }: LogScope) {
-      const hint =
-        'A repeat is executed again. If the client sends a key, a proxy or router removes it: let it forward the header Idempotency-Key.';
+    withoutKey({ requestId }: LogScope, isRefused: boolean) {
+      const effect = isRefused ? 'It was not sent.' : 'A repeat is executed again.';
+      const hint = `${effect} If the client sends a key, a proxy or router removes it: let it forward the header Idempotency-Key.`;
       if (!isKeylessLogged) log.warn({ requestId, hint }, 'write without idempotency key');
       isKeylessLogged = true;
     },

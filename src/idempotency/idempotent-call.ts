@@ -39,9 +39,11 @@ export class IdempotentCalls implements Calls {
   ): Promise<Result | OutcomeUnknown> {
     const { isRequired, timeoutMs, atMostOnce, outcomeOf, metrics } = this.#options;
     const { givenKey } = scope;
-    if (givenKey.keys.length === 0 && !isRequired) {
-      metrics.sentWithoutKey(scope);
-      return this.#call(request, scope);
+    if (givenKey.keys.length === 0) {
+      // Only a client that has sent a key sends an age.
+      const isRefused = isRequired || givenKey.ages.length > 0;
+      metrics.withoutKey(scope, isRefused);
+      if (!isRefused) return this.#call(request, scope);
     }
     const leftMs = countDown(timeoutMs);
     let hasWaited = false;

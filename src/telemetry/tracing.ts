@@ -140,9 +140,14 @@ function samplerOf(
   const remoteParentNotSampled: Sampler = {
     shouldSample() {
       const variable = 'OTEL_TRACES_SAMPLER';
+      const hint =
+        'Set it to always_on, or to traceidratio, if what adds this header traces nothing.';
       // A proxy or a web framework that traces nothing may add such a header to each request.
       if (!isSaid)
-        log.info({ variable, value }, 'request not traced because its traceparent is not sampled');
+        log.warn(
+          { variable, value, hint },
+          'request not traced because its traceparent is not sampled',
+        );
       isSaid = true;
       return off.shouldSample();
     },

@@ -104,8 +104,13 @@ test.each<[name: string, values: string, description: RegExp]>([
     /must name a host after the @/,
   ],
   [
+    'JWT_AUDIENCE',
+    'ledger,"web" "ledger “ledger” ["ledger","web"]',
+    /must be separated by commas, without quotes or brackets/,
+  ],
+  [
     'IDEMPOTENCY_STORE',
-    'redis://:a%b@host rediss://u%:b@host/1',
+    'redis://:a%b@host rediss://u%:b@host/1 postgres://u:a%b@host/db',
     /must write a % in the user name or the password as %25/,
   ],
   ['IDEMPOTENCY_STORE', 'redis://host/keys redis://host/0/1', /end with the number of a database/],
@@ -276,7 +281,7 @@ test.each([
 
 test.each([
   ['JWT_AUDIENCE', '"api://ledger"'],
-  ['JWT_AUDIENCE', "'a', 'b'"],
+  ['JWT_AUDIENCE', "'a, b'"],
   ['UPSTREAM_TIMEOUT_MS', '"5000"'],
   ['UPSTREAM_BASE_URL', '"http://service.example"'],
   ['OTEL_EXPORTER_OTLP_HEADERS', '"key=secret"'],

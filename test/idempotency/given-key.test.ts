@@ -88,8 +88,27 @@ test('IDEMPOTENCY_REQUIRED accepts a key in the body, and says without one what 
   const message = expect.stringContaining('a proxy or router on the way removes it');
   expect(await send(gateway, write, {})).toMatchObject({ errors: [{ message }] });
   expect(service.received).toEqual([]);
+  const hint = expect.stringContaining('It was not sent.');
+  expect(gateway.logs).toContainEqual(
+    expect.objectContaining({ requestId: expect.any(String), hint }),
+  );
   expect((await send(gateway, write, inBody)).errors).toBeUndefined();
 });
+
+test.each<[string, unknown, object]>([
+  ['header', undefined, { 'idempotency-key-age': '0' }],
+  ['body', { idempotencyKeyAge: 900 }, {}],
+])(
+  'a write with an age in the %s and no key is not sent, because only a lost key leaves one',
+  async (_, extensions, headers) => {
+    const { service, gateway } = await startStack(success);
+    const code = 'BAD_USER_INPUT';
+    expect(await send(gateway, write, extensions, headers)).toMatchObject({
+      errors: [{ extensions: { code } }],
+    });
+    expect(service.received).toEqual([]);
+  },
+);
 
 test('the log says once that writes arrive without a key, and what may have removed it', async () => {
   const { gateway } = await startStack(success);

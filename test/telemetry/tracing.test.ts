@@ -93,7 +93,12 @@ describe('with an endpoint', () => {
   test('a request that is not traced because of its traceparent is logged once, with the setting', () => {
     const msg = 'request not traced because its traceparent is not sampled';
     expect(gateway.logs.filter((line) => line.msg === msg)).toMatchObject([
-      { level: 30, variable: 'OTEL_TRACES_SAMPLER', value: 'parentbased_traceidratio' },
+      {
+        level: 40,
+        variable: 'OTEL_TRACES_SAMPLER',
+        value: 'parentbased_traceidratio',
+        hint: expect.stringContaining('always_on'),
+      },
     ]);
   });
 
