@@ -59,8 +59,8 @@ test('a CSV file close to our body limit is accepted', async () => {
   });
 });
 
-// The gateway cannot reject it. If this test fails, Hive Gateway has changed: change docs/how-to/federation.md, too.
-test('a large identifier as a number is rounded, and then sent as a text, by Hive Gateway', async () => {
-  const { sent } = await saveApprover(start, JSON.rawJSON('9007199254740993'));
-  expect(sent).toEqual(['[{"approver_id":9007199254740992}]']);
+test('an identifier that Hive Gateway has rounded as a number is rejected, and as a text it arrives exactly', async () => {
+  const id = '9007199254740993';
+  expect((await saveApprover(start, JSON.rawJSON(id))).sent).toEqual([]);
+  expect((await saveApprover(start, id)).sent).toEqual([`[{"approver_id":${id}}]`]);
 });

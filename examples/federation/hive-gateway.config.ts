@@ -20,6 +20,30 @@ const responseNameOfField = {
   },
 };
 
+/**
+ * Hive Gateway reads variables into JavaScript numbers, and sends an `ID` on as a text. So an integer beyond 2^53 − 1 could arrive at
+ * the ledger as the one beside it, which is the id of somebody else. This plugin rejects such a request.
+ */
+const rejectRoundedIntegers = {
+  onParams({
+    params: { variables },
+    setResult,
+  }: {
+    params: { variables?: object | null };
+    setResult: (result: object) => void;
+  }) {
+    let isRounded = false;
+    JSON.stringify(variables, (_, value: unknown) => {
+      isRounded ||= Number.isInteger(value) && !Number.isSafeInteger(value);
+      return value;
+    });
+    const message =
+      'An integer beyond 9007199254740991 must be a text, because it would be rounded.';
+    const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 } };
+    if (isRounded) setResult({ errors: [{ message, extensions }] });
+  },
+};
+
 /** Hive Gateway with the ledger subgraph. See docs/how-to/federation.md. */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',
@@ -44,7 +68,7 @@ export const gatewayConfig = {
     deduplicateHeaders: true,
   },
   // So that the second of two equal fields of a mutation is not taken for a repeat of the first.
-  plugins: () => [responseNameOfField],
+  plugins: () => [responseNameOfField, rejectRoundedIntegers],
   // Longer than the gateway's deadline of 10 s. A shorter timeout would lose outcomes of writes.
   upstreamTimeout: 15_000,
   // Off, as by default: retries would repeat mutations. The gateway itself retries reads.

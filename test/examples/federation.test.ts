@@ -89,7 +89,9 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
 test('the plugin of Hive Gateway sends the response name of a field, if the request is for one field', () => {
   const sent = (info: object | undefined) => {
     const executionRequest: { info?: object; extensions?: object } = { ...(info && { info }) };
-    for (const plugin of gatewayConfig.plugins()) plugin.onSubgraphExecute({ executionRequest });
+    for (const plugin of gatewayConfig.plugins()) {
+      if ('onSubgraphExecute' in plugin) plugin.onSubgraphExecute({ executionRequest });
+    }
     return executionRequest.extensions;
   };
   expect(sent({ path: { key: 'a' } })).toEqual({ headers: { 'idempotency-response-name': 'a' } });
