@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { PROBE } from '../packages/client/src/settle.ts';
+import { PROBE } from '../packages/client/src/known-intent.ts';
 
 export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
 

@@ -12,6 +12,7 @@ const sizeOf = async (code: string) =>
 test('the package stays small', async () => {
   const fetchOnly = await sizeOf(fetchCode);
   const withHook = await sizeOf(`${fetchCode}\n${hookCode}`);
-  expect(fetchOnly).toBeLessThanOrEqual(5_120);
+  // Since 2.0, it asks before each repeat whether keys arrive, and says why an outcome is unknown.
+  expect(fetchOnly).toBeLessThanOrEqual(5_450);
   expect(withHook - fetchOnly).toBeLessThanOrEqual(1_800);
 });

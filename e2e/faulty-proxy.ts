@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { PROBE } from '../packages/client/src/settle.ts';
+import { PROBE } from '../packages/client/src/known-intent.ts';
 import { startTcp } from '../testkit/tcp-server.ts';
 
 /**

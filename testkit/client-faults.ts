@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { LedgerFetchOptions } from '../packages/client/src/index.ts';
-import { PROBE } from '../packages/client/src/settle.ts';
+import { PROBE } from '../packages/client/src/known-intent.ts';
 import { agedStore } from './aged-store.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startHttpServer } from './http-server.ts';

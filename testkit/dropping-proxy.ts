@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { PROBE } from '../packages/client/src/settle.ts';
+import { PROBE } from '../packages/client/src/known-intent.ts';
 import { startHttpServer } from './http-server.ts';
 
 /** What a proxy removes from each request. */

@@ -189,6 +189,9 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
     case 'UPSTREAM_TIMEOUT':
     case 'UPSTREAM_UNAVAILABLE':
     case 'UPSTREAM_INVALID_RESPONSE':
+    case 'HTTP_502':
+    case 'HTTP_503':
+    case 'HTTP_504':
       return problem('The ledger cannot be reached at the moment.');
     case 'AUTH_UNAVAILABLE':
     case 'OVERLOADED':

@@ -1,6 +1,6 @@
-import { isOffline, wait, withDeadline } from './deadline.ts';
+import { wait, withDeadline } from './deadline.ts';
 import { ageOf, type Intent, now, type Progress } from './intent.ts';
-import { recall } from './known-intent.ts';
+import { PROBE, recall } from './known-intent.ts';
 import {
   type AttemptResult,
   codeOf,
@@ -29,6 +29,9 @@ export type LedgerFetchOptions = {
   readonly fetch?: typeof fetch | undefined;
 };
 
+/** The options of requests to one address. */
+export type SendOptions = LedgerFetchOptions & { readonly url: string | URL };
+
 /** The user who sends a request, or why it must not be sent. */
 export type Admission =
   | Caller
@@ -41,7 +44,7 @@ const TRANSIT_MS = 30_000;
 export async function admit(
   intent: Intent,
   request: RequestInit,
-  options: LedgerFetchOptions,
+  options: SendOptions,
   stop: AbortSignal | null | undefined,
   owner?: string,
   rejected?: string,
@@ -69,7 +72,8 @@ export function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOpti
  * @param init returns the options of a request with this age of the intent
  * @param stop stops the attempts; the result is then what is known so far
  * @param isOpen whether an earlier request may have taken effect
- * @param mayRepeat whether the request may be sent again after an attempt with this result
+ * @param mayRepeat whether the request may be sent again after this result; `state` is that of all attempts so far
+ * @param confirm is called directly before a repeat if an earlier request may have taken effect; returns whether to send it
  * @param caller the user of the first request, if already known; further requests are sent only for the same user
  * @param patience how many milliseconds are left to repeat the request
  * @returns the last result, and whether a request may have taken effect whose outcome it does not contain
@@ -77,17 +81,19 @@ export function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOpti
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 export async function attempt(
   intent: Intent,
-  url: string | URL,
   init: (ageMs?: number) => RequestInit,
   stop: AbortSignal | null | undefined,
-  options: LedgerFetchOptions,
+  options: SendOptions,
   isOpen = true,
-  mayRepeat: (state: AttemptResult['state']) => boolean = () => true,
+  mayRepeat: (last: AttemptResult, state: Progress['state']) => boolean = () => true,
+  confirm?: (caller: Caller) => Promise<boolean>,
   caller?: Caller,
   patience = startPatience(options),
 ): Promise<[last: AttemptResult, isOpen: boolean]> {
   const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
-  let admission = caller ?? (await admit(intent, init(), options, stop));
+  const next = (owner?: string, rejected?: string) =>
+    admit(intent, init(), options, stop, owner, rejected);
+  let admission = caller ?? (await next());
   const { user } = admission;
   let last = lost;
   let state: Progress['state'] = isOpen ? 'lost' : 'not-sent';
@@ -103,7 +109,7 @@ export async function attempt(
     if (!rejection) {
       last = await withDeadline(attemptMs, stop, async (end) => {
         const signed = { ...withToken(init(isAged ? ageMs : ageMs && 0), token), signal: end };
-        const response = await (options.fetch ?? fetch)(url, signed);
+        const response = await (options.fetch ?? fetch)(options.url, signed);
         return readResponse(response, await response.text());
       }).catch(() => lost);
     } else {
@@ -122,15 +128,24 @@ export async function attempt(
       const askedMs = Math.max(readRetryAfter(last.init?.headers), retryAfterMs(last.body));
       const waitMs = Math.max(backoffMs(count, delayMs), askedMs);
       const { state: result } = last;
-      if (result === 'final' || !mayRepeat(result) || stop?.aborted || waitMs > patience()) break;
       // An attempt that was not sent says nothing about an earlier one, which may have been executed.
-      if (result !== 'not-sent') state = result === 'lost' && isOffline() ? 'offline' : result;
+      if (result === 'lost' || result === 'in-progress') state = result;
+      if (intent === PROBE) state = last === lost ? 'offline' : 'not-sent';
+      if (result === 'final' || !mayRepeat(last, state) || stop?.aborted || waitMs > patience()) {
+        break;
+      }
       tell([onProgress], { intent, attempt: count, state, code });
       await wait(waitMs, stop, 'online');
     }
+    admission = await next(user, rejected);
+    if (state === 'not-sent' && hasField(last.body)) state = 'lost';
+    if (confirm && state !== 'not-sent' && !admission.rejection) {
+      if (!(await confirm(admission))) break;
+      // Meanwhile, another user may have signed in.
+      admission = await next(user);
+    }
     // A later response may not contain the outcome of a field that this response contains.
     isOpen ||= hasField(last.body);
-    admission = await admit(intent, init(), options, stop, user, rejected);
   }
   return [last, last.isOpen ?? (isOpen || isUnclear)];
 }

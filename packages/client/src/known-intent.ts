@@ -62,6 +62,12 @@ function restore(): void {
 /** Aborts the requests of each intent that this page sends. */
 export const stops = new Map<AbortController, Intent>();
 
+/**
+ * The intent that is settled to learn whether keys arrive. No write has it, and all pages of a user have the same one, so that
+ * the gateway keeps one record for it.
+ */
+export const PROBE = 'do-keys-arrive';
+
 /** The addresses at which keys were seen to arrive. */
 export const arriving = new Set<string>();
 

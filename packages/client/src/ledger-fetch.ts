@@ -1,4 +1,11 @@
-import { admit, attempt, type LedgerFetchOptions, startPatience, tell } from './attempts.ts';
+import {
+  admit,
+  attempt,
+  type LedgerFetchOptions,
+  type SendOptions,
+  startPatience,
+  tell,
+} from './attempts.ts';
 import { isOffline, throwIfAborted, withDeadline } from './deadline.ts';
 import { type Intent, isIntent, now, type Progress } from './intent.ts';
 import {
@@ -9,6 +16,7 @@ import {
   knownIntents,
   listeners,
   note,
+  PROBE,
   recall,
   responseTo,
   stops,
@@ -28,17 +36,18 @@ import {
   codeOf,
   errorBody,
   hasField,
+  isAnswered,
   lost,
   lostBody,
   textOf,
   toResponse,
 } from './response.ts';
-import { ask, PROBE, settle } from './settle.ts';
+import { ask, settle } from './settle.ts';
 import { times } from './times.ts';
 import { type Caller, hash } from './token.ts';
 
 /** The options of `createLedgerFetch` and a random number of this call. Only writes of the same call are joined. */
-type InstanceOptions = LedgerFetchOptions & { readonly instance: number };
+type InstanceOptions = SendOptions & { readonly instance: number };
 
 /** A body with more bytes than this is sent only once. */
 const LARGE_BODY = 256 * 1024;
@@ -66,15 +75,11 @@ export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetc
     const [url, request] = await split(input, init);
     const send = isQuery(request) ? sendQuery : write;
     request.headers.delete(OPERATION_TYPE);
-    return send(url, request, { ...options, instance });
+    return send(request, { ...options, url, instance });
   };
 }
 
-async function write(
-  url: string | URL,
-  request: HeadedRequest,
-  options: InstanceOptions,
-): Promise<Response> {
+async function write(request: HeadedRequest, options: InstanceOptions): Promise<Response> {
   const { headers, signal } = request;
   const key = keyOf(request) ?? createIntent('');
   headers.delete('idempotency-key');
@@ -83,7 +88,7 @@ async function write(
   stops.set(stop, key);
   try {
     return await withDeadline(Number.POSITIVE_INFINITY, signal, () =>
-      sendOrJoin(key, url, request, stop.signal, { ...options, onProgress }),
+      sendOrJoin(key, request, stop.signal, { ...options, onProgress }),
     );
   } finally {
     stop.abort();
@@ -94,7 +99,6 @@ async function write(
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 async function sendOrJoin(
   key: Intent,
-  url: string | URL,
   request: HeadedRequest,
   stop: AbortSignal,
   options: InstanceOptions,
@@ -119,7 +123,7 @@ async function sendOrJoin(
   const joinId =
     mayJoin &&
     textOf(body) &&
-    JSON.stringify([instance, known.name, user, url, ownHeaders(request), id]);
+    JSON.stringify([instance, known.name, user, options.url, ownHeaders(request), id]);
   const others = [...knownIntents.values()];
   const same = others.find(
     ({ endedAt = startedAt, joinId: otherId }) =>
@@ -145,7 +149,7 @@ async function sendOrJoin(
       endedAt: undefined,
       stop,
     });
-    own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
+    own.response = sendUntilKnown(own, caller, request, wasOpen, stop, options).finally(() => {
       own.endedAt = performance.now();
     });
   }
@@ -156,16 +160,15 @@ async function sendOrJoin(
 async function sendUntilKnown(
   noted: KnownIntent,
   caller: Caller,
-  url: string | URL,
   request: HeadedRequest,
   wasOpen: boolean,
   stop: AbortSignal,
-  options: LedgerFetchOptions,
+  options: SendOptions,
 ): Promise<Response> {
   const { sentAs: intent } = noted;
   const { attemptMs = times.attemptMs, onProgress } = options;
   const patience = startPatience(options);
-  const sending = sendSafely(noted, caller, url, request, wasOpen, stop, options, patience);
+  const sending = sendSafely(noted, caller, request, wasOpen, stop, options, patience);
   const [last, isOpen] = await sending;
   throwIfAborted(request.signal);
   if (isOpen) {
@@ -174,7 +177,6 @@ async function sendUntilKnown(
       ...request,
       ...options,
       onProgress: undefined,
-      url,
       patienceMs: Math.max(patience(), attemptMs / 2),
     });
     // If nothing was executed, the last error is the reason, if it has a code.
@@ -189,33 +191,43 @@ async function sendUntilKnown(
 }
 
 /**
- * Sends a write, and repeats it only if its key arrives at the gateway. Returns the last result, and whether a request may have
- * taken effect whose outcome it does not contain.
+ * Sends a write. If a request of it may have taken effect, repeats it only after another request has shown that keys arrive.
+ * Returns the last result, and whether a request may have taken effect whose outcome it does not contain.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 async function sendSafely(
   noted: KnownIntent,
   caller: Caller | undefined,
-  url: string | URL,
   request: HeadedRequest,
   wasOpen: boolean,
   stop: AbortSignal,
-  options: LedgerFetchOptions,
+  options: SendOptions,
   patience: () => number,
 ): Promise<[AttemptResult, boolean]> {
   const { sentAs: intent } = noted;
   const { attemptMs = times.attemptMs, onProgress } = options;
   let sender = caller;
-  if (isOffline() || !arriving.has(`${url}`)) {
-    const tellOf = ({ attempt, state }: Progress) =>
-      onProgress?.({ intent, attempt, state: state === 'lost' ? 'offline' : state });
-    const probing = { ...request, ...options, onProgress: tellOf };
-    const { state } = await ask(PROBE, url, stop, probing, caller, patience);
-    const reason = stop.aborted ? 'CANCELLED' : 'OFFLINE';
-    if (state === 'lost') return [{ ...lost, body: errorBody(reason) }, wasOpen];
+  const doArrive = () => arriving.has(`${options.url}`);
+  const probe = (as?: Caller, isRepeat?: boolean) => {
+    // A repeat was told to the page as lost. Only that there is no response at all is new.
+    const onProbe = ({ attempt, state }: Progress) =>
+      (isRepeat && state !== 'offline') || onProgress?.({ intent, attempt, state });
+    // A first request is sent once if a router hides what the gateway says. For a repeat, the answer is needed.
+    const mayAskAgain = ({ state, body }: AttemptResult) =>
+      isRepeat || state === 'not-sent' || !isAnswered(body);
+    const probing = { ...request, ...options, onProgress: onProbe };
+    return ask(PROBE, stop, probing, as, patience, mayAskAgain);
+  };
+  if (wasOpen || isOffline() || !doArrive()) {
+    const { state, body, init } = await probe(caller);
+    if (state === 'lost' && !isAnswered(body)) {
+      const reason = init ? `HTTP_${init.status}` : 'OFFLINE';
+      return [{ ...lost, body: errorBody(stop.aborted ? 'CANCELLED' : reason) }, wasOpen];
+    }
     // Meanwhile, another user may have signed in.
     sender = undefined;
   }
-  const arrives = arriving.has(`${url}`) && noted.arrives !== false && canCarry(request);
+  const arrives = doArrive() && noted.arrives !== false && canCarry(request);
   // An intent that may have been sent before is not sent again unless its key arrives. A key of another shape is that of an app,
   // which may send it for the first time.
   const isKnown = noted.arrives !== undefined || isIntent(intent);
@@ -225,13 +237,20 @@ async function sendSafely(
   const uploadMs = Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
   return attempt(
     intent,
-    url,
     (ageMs) => carry(request, intent, ageMs),
     stop,
     { ...options, attemptMs: attemptMs + uploadMs },
     wasOpen,
     // A refusal that says that nothing was sent may be repeated in any case.
-    (state) => size <= LARGE_BODY && (arrives || state === 'not-sent'),
+    (_, state) => size <= LARGE_BODY && (arrives || state === 'not-sent'),
+    async (as) => {
+      if (!arrives) return false;
+      const { body } = await probe(as, true);
+      const isSeen = doArrive();
+      // Without an answer, what was seen before the first request still counts.
+      if (!isSeen && hasField(body)) note(intent, { arrives: false });
+      return isSeen;
+    },
     sender,
     patience,
   );

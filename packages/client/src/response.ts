@@ -75,6 +75,9 @@ export function readResponse({ status, headers }: Response, text: string): Attem
 export const hasField = ({ data }: GraphqlBody): boolean =>
   Object.values(data ?? {}).some(isObject);
 
+/** Whether a GraphQL response arrived, even if it is an error of a router. */
+export const isAnswered = ({ data, errors }: GraphqlBody): boolean => !!(data ?? errors);
+
 /** The code of the first error. Errors of a router may have none. */
 export const codeOf = ({ errors }: GraphqlBody): string | undefined =>
   textOf(errors?.[0]?.extensions?.code);

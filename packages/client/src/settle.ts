@@ -1,9 +1,16 @@
 import { attempt, type LedgerFetchOptions, startPatience } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
 import { type Intent, withHeaders } from './intent.ts';
-import { arriving, isUnsent, note, recall } from './known-intent.ts';
+import { arriving, isUnsent, note, PROBE, recall } from './known-intent.ts';
 import { carry } from './request.ts';
-import { type AttemptResult, codeOf, errorBody, type GraphqlBody, lostBody } from './response.ts';
+import {
+  type AttemptResult,
+  codeOf,
+  errorBody,
+  type GraphqlBody,
+  isAnswered,
+  lostBody,
+} from './response.ts';
 import { settleDocument } from './settle-document.ts';
 import type { Caller } from './token.ts';
 
@@ -11,15 +18,15 @@ import type { Caller } from './token.ts';
 const firstDocument =
   'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message } ... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status } ... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }';
 
-/**
- * The intent that is settled to learn whether keys arrive. No write has it, and all pages of a user have the same one, so that
- * the gateway keeps one record for it.
- */
-export const PROBE = 'do-keys-arrive';
-
-/** The only text for users in this package: what it says is for those who run the proxy. */
-const KEY_NOT_CONFIRMED =
-  'This may have been carried out. Nobody can tell, because its idempotency key was not seen to arrive at the gateway. Proxies and routers on the way must forward the request header Idempotency-Key.';
+/** The only text for users in this package: what it says is for those who run the proxy or router. */
+const messageOf = (keyArrived: unknown): string =>
+  `This may have been carried out. Nobody can tell, because ${
+    keyArrived
+      ? 'idempotency keys were not seen to arrive before it was sent.'
+      : keyArrived === false
+        ? 'its idempotency key did not arrive at the gateway. Proxies and routers on the way must forward the request header Idempotency-Key.'
+        : 'the gateway did not say whether idempotency keys arrive. Upgrade it, and publish its schema to the router.'
+  }`;
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;
@@ -41,24 +48,25 @@ export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
  * - `IDEMPOTENCY_KEY_SETTLED`: nothing was executed, and nothing will be
  * - `OUTCOME_UNKNOWN`: the gateway has no claim of this intent, and may have lost it
  * - `KEY_NOT_CONFIRMED`: the gateway has no claim of this intent, and its key may have been lost on the way
- * - `RESPONSE_LOST`: the gateway does not know the outcome at the moment; ask again
+ * - `RESPONSE_LOST`: the gateway does not know the outcome at the moment; ask again. With the `reason` `KEY_NOT_CONFIRMED`, a
+ *   router hides what the gateway says, and asking again may not help
  *
  * For an intent of another user, it sends nothing and returns `RESPONSE_LOST`. That user can still ask. Rejects only if
  * `signal` aborts.
  */
 export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
-  { url, signal, ...options }: SettleOptions & { readonly instance?: number },
+  { signal, ...options }: SettleOptions & { readonly instance?: number },
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
   // From now on, each request with this key needs an age, also the first one.
   known.startedAt = 0;
-  const last = await ask(sentAs, url, signal, options);
+  const last = await ask(sentAs, signal, options);
   throwIfAborted(signal);
   // From now on, the same click is a new decision, unless the write has asked by itself: only its options have an `instance`.
   if (!options.instance) known.joinId = undefined;
-  const result = toResult(last.body, sentAs, known.arrives || isUnsent(known));
+  const result = toResult(last, sentAs, known.arrives || isUnsent(known));
   const isKnown = last.state === 'final' && !/LOST|UNKNOWN|CONFIRMED/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
   // The caller's type parameter describes the fields, and `settle` cannot check it.
@@ -68,11 +76,11 @@ export async function settle<Data extends object = Record<string, unknown>>(
 /** Settles a key, and learns whether keys arrive at this address. */
 export async function ask(
   key: Intent,
-  url: string | URL,
   signal: AbortSignal | null | undefined,
-  options: Omit<SettleOptions, 'url' | 'signal'>,
+  options: Omit<SettleOptions, 'signal'>,
   caller?: Caller,
   patience = startPatience(options),
+  mayRepeat?: (last: AttemptResult) => boolean,
 ): Promise<AttemptResult> {
   const send = async (query: string) => {
     const init = (ageMs?: number) => {
@@ -81,22 +89,37 @@ export async function ask(
       return carry(withHeaders({ ...options, method: 'POST', body }, type), key, ageMs);
     };
     const isOpen = key !== PROBE;
-    return (await attempt(key, url, init, signal, options, isOpen, undefined, caller, patience))[0];
+    const sending = attempt(
+      key,
+      init,
+      signal,
+      options,
+      isOpen,
+      mayRepeat,
+      undefined,
+      caller,
+      patience,
+    );
+    return (await sending)[0];
   };
   let last = await send(settleDocument);
   // A gateway or a manifest that is older than this package may lack a field of the document.
   if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) last = await send(firstDocument);
   const { keyArrived } = Object(last.body.data?.settleWrites);
-  arriving[keyArrived ? 'add' : 'delete'](`${url}`);
+  arriving[keyArrived ? 'add' : 'delete'](`${options.url}`);
   return last;
 }
 
 /** The result of `settle`. `wasSeen` says whether the intent was sent only while keys were seen to arrive. */
-function toResult(body: GraphqlBody, intent: Intent, wasSeen: boolean): GraphqlBody {
+function toResult({ body, state }: AttemptResult, intent: Intent, wasSeen: boolean): GraphqlBody {
   const { isComplete, keyArrived, writes }: Record<string, unknown> = Object(
     body.data?.settleWrites,
   );
-  if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
+  if (!Array.isArray(writes)) {
+    // A router answers, and does not say what the gateway has said. Asking again may get the same.
+    const isHidden = !wasSeen && state === 'lost' && isAnswered(body);
+    return lostBody(intent, isHidden ? 'KEY_NOT_CONFIRMED' : codeOf(body));
+  }
   const outcomes = writes.map(({ responseName, outcome }: Record<string, unknown>) => [
     responseName,
     outcome,
@@ -106,6 +129,6 @@ function toResult(body: GraphqlBody, intent: Intent, wasSeen: boolean): GraphqlB
   const ofOthers =
     wasSeen && keyArrived
       ? errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN')
-      : errorBody('KEY_NOT_CONFIRMED', {}, KEY_NOT_CONFIRMED);
+      : errorBody('KEY_NOT_CONFIRMED', {}, messageOf(keyArrived));
   return outcomes[0] ? { data: Object.fromEntries(outcomes), extensions: ofOthers } : ofOthers;
 }

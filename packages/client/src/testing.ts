@@ -1,8 +1,7 @@
 import { now } from './intent.ts';
-import { arriving, knownIntents, page } from './known-intent.ts';
+import { arriving, knownIntents, PROBE, page } from './known-intent.ts';
 import { split } from './request.ts';
 import { type GraphqlBody, parseJson, toResponse, tryTo } from './response.ts';
-import { PROBE } from './settle.ts';
 import { times } from './times.ts';
 
 /**
@@ -90,8 +89,10 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
   async function respond(request: Request): Promise<Response | undefined> {
     const { query, variables } = Object(parseJson(await request.clone().text()));
     const intent = request.headers.get('idempotency-key');
-    if (!intent) return options.queries?.(request);
-    const body = situation === 'offline' ? undefined : bodyOf(intent, `${query}`, variables);
+    // The package asks by `HEAD` whether a device that says that it is offline has a connection.
+    if (!intent && request.method !== 'HEAD') return options.queries?.(request);
+    const body =
+      situation === 'offline' || !intent ? undefined : bodyOf(intent, `${query}`, variables);
     return body ? toResponse(body) : Response.error();
   }
 

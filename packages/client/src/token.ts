@@ -26,13 +26,18 @@ export type Rejected<Reason> = {
 export const withToken = <Init extends Headed>(init: Init, token: string | undefined) =>
   withHeaders(init, { authorization: token === undefined ? token : `Bearer ${token}` });
 
+/** How to obtain a token for requests to `url`. */
+export type TokenSource = {
+  readonly url: string | URL;
+  readonly token?: GetToken;
+  readonly attemptMs?: number | undefined;
+  readonly fetch?: typeof fetch | undefined;
+};
+
 /** Obtains the token for a request. Without a function for that, reads the token from the headers that the client has set. */
 export async function identify(
   request: Headed,
-  {
-    token: getToken,
-    attemptMs = times.attemptMs,
-  }: { token?: GetToken; attemptMs?: number | undefined },
+  { url, token: getToken, attemptMs = times.attemptMs, fetch: send = fetch }: TokenSource,
   signal?: AbortSignal | null,
   rejected?: string,
 ): Promise<Caller | Rejected<'OFFLINE' | 'SIGN_IN_FAILED'>> {
@@ -42,7 +47,10 @@ export async function identify(
     const { headers } = withToken(request, token);
     return { token, user: userOf(headers.get('authorization') ?? '') };
   } catch {
-    return { rejection: isOffline() ? 'OFFLINE' : 'SIGN_IN_FAILED' };
+    // A device that says so may have a connection all the same. Any response shows it, also one that the page must not read.
+    const reach = (end: AbortSignal) => send(url, { method: 'HEAD', mode: 'no-cors', signal: end });
+    const isCut = isOffline() && !(await withDeadline(attemptMs, signal, reach).catch(() => {}));
+    return { rejection: isCut ? 'OFFLINE' : 'SIGN_IN_FAILED' };
   }
 }
 

@@ -340,11 +340,17 @@ function toState<Member extends Outcome>(
   }
   const isOrphaned = code === 'ORPHANED';
   // The gateway rejects the question itself, such as one whose document is not in its manifest.
-  const isRejected = /^GRAPHQL_|_NOT_IN_|BAD_USER_INPUT/.test(`${result.error?.reason}`);
+  const { reason } = result.error ?? {};
+  const isRejected = /^GRAPHQL_|_NOT_IN_|BAD_USER_INPUT/.test(`${reason}`);
   // The gateway calls a write orphaned only when its time is over. So the user is asked to check if the next answer is the same.
   const mayAsk =
     (isOrphaned && !wasAsked) || code === 'IN_PROGRESS' || (result.kind === 'lost' && !isRejected);
-  return { phase: 'unknown', result, mayAsk, mayDismiss: isOrphaned || !mayAsk };
+  return {
+    phase: 'unknown',
+    result,
+    mayAsk,
+    mayDismiss: isOrphaned || !mayAsk || reason === 'KEY_NOT_CONFIRMED',
+  };
 }
 
 /** Keeps the open intents of a write with their users, also over a reload if the tab has a storage with free space. */

@@ -74,6 +74,19 @@ test.each(
   },
 );
 
+test.each([1, Number.POSITIVE_INFINITY])(
+  'if a proxy begins to remove keys while a page is open and loses %s responses, the next write arrives once',
+  async (count) => {
+    const removed: { header?: boolean; extensions?: boolean } = {};
+    const { service, proxy, send } = await start(removed);
+    expect(readField<Data, 'save'>(await send(small), 'save')).toMatchObject(done);
+    Object.assign(removed, { header: true, extensions: true });
+    proxy.lose(count);
+    expect(readField<Data, 'save'>(await send(small), 'save')).toMatchObject(unknown);
+    expect(service.received).toHaveLength(2);
+  },
+);
+
 test('a page shows that the outcome is unknown and why, lets the user check, and the log of the gateway says what to change', async () => {
   const { gateway, proxy, options, send } = await start({ header: true, extensions: true });
   const write = createWrite<'save', Data['save'], object>({

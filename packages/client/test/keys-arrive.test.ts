@@ -8,8 +8,8 @@ import {
   settle,
   withIntent,
 } from '../src/index.ts';
-import { arriving } from '../src/known-intent.ts';
-import { PROBE } from '../src/settle.ts';
+import type { Progress } from '../src/intent.ts';
+import { arriving, PROBE } from '../src/known-intent.ts';
 import {
   createSave,
   cut,
@@ -69,6 +69,88 @@ test('before its first write to an address, a page asks once whether keys arrive
   expect(requests).toHaveLength(2);
 });
 
+/** A refusal that says that nothing was sent. */
+const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
+const renewed = (rejected?: string) => (rejected ? 'new' : 'old');
+/** The service has executed one field, and has rejected the token of the next one. */
+const partly = json({
+  data: { save: { __typename: 'ApproversSaved' }, next: null },
+  errors: [{ path: ['next'], extensions: { code: 'UNAUTHENTICATED', requestId: '7' } }],
+});
+
+describe('after a request that may have been executed, the page asks again directly before each repeat', () => {
+  test.each<[string, Reply[], string[]]>([
+    ['two responses are lost', [cut, cut, saved], ['write', 'probe', 'write', 'probe', 'write']],
+    ['a refusal follows', [cut, busy, saved], ['write', 'probe', 'write', 'probe', 'write']],
+    ['a token is rejected in part', [partly, saved], ['write', 'probe', 'write']],
+    ['nothing was sent', [busy, busy, saved], ['write', 'write', 'write']],
+  ])('%s', async (_, replies, expected) => {
+    const { origin } = await startStubGateway(replies);
+    const order: string[] = [];
+    const result = await save(origin, {
+      token: renewed,
+      onProgress: ({ state }) => order.push(state),
+      fetch(...request) {
+        order.push(`${request[1]?.body}`.includes(PROBE) ? 'probe' : 'write');
+        return fetch(...request);
+      },
+    });
+    expect(result).toEqual(kept);
+    expect(order.filter((event) => /probe|write/.test(event))).toEqual(expected);
+    // The wait is before the question, so that no time passes between the question and the repeat.
+    expect(order.join()).not.toMatch(/probe,(lost|not-sent)/);
+  });
+
+  test.each<[string, Reply[], object]>([
+    ['a response is lost', [cut, saved], unknown],
+    ['a refusal follows', [cut, busy, saved], unknown],
+    ['a token is rejected in part', [partly, saved], kept],
+  ])('it is not repeated if keys do not arrive any more: %s', async (_, replies, expected) => {
+    const { origin, script, kinds } = await startStubGateway(replies, notArrived);
+    const count = replies.length - 1;
+    const result = await save(origin, {
+      ...{ ...soon, patienceMs: 2_000, token: renewed },
+      onProgress() {
+        if (kinds().length === count) script.probing = notArrived;
+      },
+      fetch(...request) {
+        if (replies.includes(partly)) script.probing = notArrived;
+        return fetch(...request);
+      },
+    });
+    expect(result).toMatchObject(expected);
+    expect(kinds().filter((kind) => kind === 'mutation')).toHaveLength(count);
+  });
+
+  test('an app that sends an intent again repeats it as well', async () => {
+    const { origin, script, kinds } = await startStubGateway([cut, saved], cut);
+    const request = withIntent(init(), newIntent());
+    expect(await save(origin, { ...soon, patienceMs: 0 }, request)).toMatchObject({ kind: 'lost' });
+    arriving.add(origin);
+    script.probing = script.settling = notArrived;
+    expect(await save(origin, soon, request)).toMatchObject(unknown);
+    expect(kinds().filter((kind) => kind === 'mutation')).toHaveLength(1);
+  });
+
+  test('without a response to the question, the page hears that it is offline, and what was seen before still counts', async () => {
+    const { origin, script, kinds } = await startStubGateway([cut, saved]);
+    const states: string[] = [];
+    const result = await save(origin, {
+      ...{ delayMs: 2, patienceMs: 200 },
+      onProgress({ state }) {
+        states.push(state);
+        script.probing = cut;
+      },
+    });
+    expect(result).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+    expect([...new Set(states)]).toEqual(['lost', 'offline', 'settling']);
+    expect(kinds()).toEqual(['mutation', 'settle']);
+  });
+});
+
+const redacted = { errors: [{ message: 'Subgraph errors redacted' }], data: null };
+const routerError = (code: string) => json({ errors: [{ message: '', extensions: { code } }] });
+
 describe('a write whose key is not seen to arrive', () => {
   test.each<[string, Reply]>([
     ['the gateway says so', notArrived],
@@ -79,6 +161,11 @@ describe('a write whose key is not seen to arrive', () => {
       json({ errors: [{ message: '', extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] }),
     ],
     ['a proxy rejects the question', html(403)],
+    ['a router hides the error', json(redacted)],
+    ['a router hides that it has no data', json({ data: { settleWrites: null } })],
+    ['a router has another code', routerError('PERSISTED_DOCUMENT_REQUIRED')],
+    ['a fault is masked', routerError('INTERNAL_SERVER_ERROR')],
+    ['a router is of an older schema', json({ errors: [{ message: 'Cannot query field' }] })],
   ])('is sent once: %s', async (_, probing) => {
     const { origin, kinds } = await start([cut, saved], settled([], true, false), probing);
     expect(await save(origin, soon)).toMatchObject(unknown);
@@ -91,10 +178,39 @@ describe('a write whose key is not seen to arrive', () => {
   });
 
   test('is sent again after a refusal that says that nothing was sent', async () => {
-    const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
     const { origin, kinds } = await start([busy, saved], undefined, notArrived);
     expect(await save(origin)).toEqual(kept);
     expect(kinds()).toEqual(['mutation', 'mutation']);
+  });
+
+  test('is sent at once if a router hides each error', async () => {
+    const { origin, probes } = await start([saved], undefined, json(redacted));
+    const states: string[] = [];
+    const onProgress = ({ state }: Progress) => states.push(state);
+    expect(await save(origin, { onProgress })).toEqual(kept);
+    expect([probes.length, states]).toEqual([1, []]);
+  });
+
+  test('can be asked about, or checked in the ledger, if a router hides each error', async () => {
+    const { origin, kinds } = await start([json(redacted)], json(redacted), json(redacted));
+    expect(await save(origin, soon)).toMatchObject({
+      kind: 'lost',
+      error: { code: 'RESPONSE_LOST', reason: 'KEY_NOT_CONFIRMED' },
+    });
+    expect(kinds().filter((kind) => kind === 'mutation')).toHaveLength(1);
+  });
+
+  const why = /^This may have been carried out\. Nobody can tell, because /;
+  test.each<[string, Reply, Reply, string]>([
+    ['is lost', notArrived, notArrived, 'must forward the request header Idempotency-Key'],
+    ['is not known', settled([], true, null), settled([], true, null), 'did not say whether'],
+    ['was not seen in time', notArrived, notExecuted, 'before it was sent'],
+  ])('has a message that says what to do if the key %s', async (...row) => {
+    const [, probing, settling, words] = row;
+    const { origin } = await start([cut], settling, probing);
+    const { error } = await save(origin, soon);
+    expect(error?.message).toMatch(why);
+    expect(error?.message).toContain(words);
   });
 
   test('is not sent again by the app either', async () => {
@@ -164,13 +280,17 @@ describe('while the question is not answered', () => {
     expect(states).toEqual([['offline', 0]]);
   });
 
-  test.each<[string, Reply]>([
-    ['no connection', cut],
-    ['a proxy without a gateway', html(502)],
-  ])('nothing is sent, and in the end the write has failed: %s', async (_, probing) => {
+  test.each<[string, Reply, string, string]>([
+    ['no connection', cut, 'OFFLINE', 'offline'],
+    ['a proxy without a gateway', html(502), 'HTTP_502', 'not-sent'],
+    ['a page to sign in to a network', html(200), 'HTTP_200', 'not-sent'],
+  ])('nothing is sent, and in the end the write has failed: %s', async (...row) => {
+    const [, probing, code, state] = row;
     const { origin, requests } = await start([saved], undefined, probing);
-    expect(await save(origin, { patienceMs: 20 })).toEqual(errorOf('OFFLINE'));
-    expect(requests).toEqual([]);
+    const states = new Set<string>();
+    const onProgress = (progress: Progress) => states.add(progress.state);
+    expect(await save(origin, { patienceMs: 20, onProgress })).toEqual(errorOf(code));
+    expect([requests, [...states]]).toEqual([[], [state]]);
   });
 
   test('a write that may have been sent before stays open', async () => {
@@ -220,7 +340,7 @@ describe('the body of a write', () => {
   ])('%s gets the key and its age, and nothing else is changed', async (_, body, extensions) => {
     const { origin, requests, probes } = await start([cut, saved]);
     await save(origin, {}, { ...init(), body });
-    expect(probes).toHaveLength(1);
+    expect(probes).toHaveLength(2);
     const ages = requests.map((request) => {
       const sent = JSON.parse(request.body);
       const { idempotencyKey, idempotencyKeyAge, ...others } = sent.extensions;
@@ -241,6 +361,8 @@ describe('the body of a write', () => {
     ['a form', () => form],
     ['bytes', () => new TextEncoder().encode(JSON.stringify({ query }))],
     ['a stream', () => new Blob([JSON.stringify({ query })]).stream()],
+    ['a file', () => new Blob([JSON.stringify({ query })])],
+    ['a text that begins with a byte order mark', () => `\uFEFF${JSON.stringify({ query })}`],
     ['a list of operations', () => JSON.stringify([{ query }])],
     ['no JSON', () => 'mutation'],
     ['with extensions and a long number', () => '{"extensions":{},"a":9007199254740993}'],

@@ -288,7 +288,7 @@ describe('a token', () => {
   });
 
   test('that one field rejects is renewed, and the repeat has the age of the outcome of another field', async () => {
-    const token = tokensOf('old', 'new');
+    const token = tokensOf('old', 'new', 'new');
     const { origin, ages } = await start([partly, saved]);
     expect(await save(origin, { token })).toEqual(kept);
     const [first, repeat] = ages();
@@ -310,7 +310,8 @@ describe('a token', () => {
   });
 
   test('of another user does not repeat or settle a write', async () => {
-    const users = ['ada', 'ada'];
+    // For a write, the question before its repeat, and the repeat.
+    const users = ['ada', 'ada', 'ada'];
     const token = () => tokenOf(users.shift() ?? 'bob');
     const { origin, kinds } = await start([cut]);
     // At once: to wait cannot help.
@@ -884,7 +885,7 @@ describe('the device', () => {
     const { origin, requests } = await start([saved]);
     const { fetch } = goOffline();
     const token = () => Promise.reject(new Error('The issuer cannot be reached.'));
-    for (const options of [{ token }, { fetch }]) {
+    for (const options of [{ token, fetch }, { fetch }]) {
       expect(await save(origin, { patienceMs: 10, ...options })).toEqual(errorOf('OFFLINE'));
     }
     const intent = newIntent();
@@ -895,26 +896,29 @@ describe('the device', () => {
   });
 
   test('loses its connection in the middle of a write: the page hears it, and the write continues', async () => {
-    const { origin } = await start([cut, saved]);
-    const events = new EventTarget();
-    replace(native, 'addEventListener', events.addEventListener.bind(events));
-    replace(native, 'navigator', { onLine: true });
+    const { origin, script } = await start([cut, saved]);
     const { progress, onProgress } = listen();
     const result = save(origin, {
-      delayMs: 20_000,
       patienceMs: 60_000,
       onProgress(event) {
         onProgress(event);
-        setImmediate(() => events.dispatchEvent(new Event('online')));
-      },
-      fetch(...request) {
-        replace(native, 'navigator', { onLine: false });
-        return fetch(...request);
+        script.probing = event.state === 'lost' ? cut : settled([]);
       },
     });
     expect(await result).toEqual(kept);
-    expect(progress.map(({ state }) => state)).toEqual(['offline']);
+    expect(progress.map(({ state }) => state)).toEqual(['lost', 'offline']);
   });
+
+  test.each([true, false])(
+    'has no token, although the network works (it says: %s): the sign-in has failed',
+    async (onLine) => {
+      replace(native, 'navigator', { onLine });
+      const { origin, requests } = await start([saved]);
+      const token = () => Promise.reject(new Error('The session has ended.'));
+      expect(await save(origin, { token })).toEqual(errorOf('SIGN_IN_FAILED'));
+      expect(requests).toEqual([]);
+    },
+  );
 
   test.each([
     ['a write is sent', [cut, saved], kept],
@@ -925,9 +929,11 @@ describe('the device', () => {
       const [, replies, result] = row;
       replace(native, 'navigator', { onLine: false });
       const { origin, probes } = await start(replies, executed);
-      expect(await save(origin, { patienceMs: 200 })).toEqual(result);
+      const { progress, onProgress } = listen();
+      expect(await save(origin, { patienceMs: 200, onProgress })).toEqual(result);
       // Only a question is sent first. If it is answered, there is a connection.
-      expect(probes).toHaveLength(1);
+      expect(probes.length).toBeGreaterThan(0);
+      expect(progress.map(({ state }) => state)).not.toContain('offline');
     },
   );
 

@@ -4,8 +4,7 @@ import { expect } from '@jest/globals';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { startHttpServer } from '../../../testkit/http-server.ts';
 import { createLedgerFetch, type LedgerFetchOptions, readField } from '../src/index.ts';
-import { arriving } from '../src/known-intent.ts';
-import { PROBE } from '../src/settle.ts';
+import { arriving, PROBE } from '../src/known-intent.ts';
 
 export type Reply = (response: ServerResponse) => void;
 export type Data = { save: { __typename: string } };
@@ -89,7 +88,9 @@ export async function startStubGateway(replies: Reply[], settling: Reply = notEx
   const requests: Arrival[] = [];
   const probes: Omit<Arrival, 'kind'>[] = [];
   const { origin } = await startHttpServer(async (request, response) => {
-    const { headers } = request;
+    const { headers, method } = request;
+    // The package asks so whether there is a connection.
+    if (method === 'HEAD') return response.end();
     const body = await text(request);
     const kind = body.includes('SettleWrites') ? 'settle' : 'mutation';
     const { 'idempotency-key': key, 'idempotency-key-age': age } = headers;

@@ -124,3 +124,16 @@ test('the page hears that the device is offline and online again, and then goes 
   await until(() => button.getState().phase === 'done');
   expect(heard).toEqual(['offline', 'online']);
 });
+
+test('a token that cannot be obtained while the device is offline ends the write as in a browser, and no query is asked', async () => {
+  const queries = () => Promise.reject(new Error('There is no query.'));
+  const gateway = createTestGateway({ done: { save: saved }, situation: 'offline', queries });
+  const token = () => Promise.reject(new Error('There is no connection.'));
+  const ledgerFetch = createLedgerFetch({ token, fetch: gateway.fetch });
+  const response = await ledgerFetch(url, {
+    method: 'POST',
+    body: '{"query":"mutation { save }"}',
+  });
+  expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'OFFLINE' } }] });
+  gateway.situation = 'done';
+});

@@ -9,6 +9,7 @@ import {
   type WriteOptions,
   type WriteState,
 } from '../src/index.ts';
+import { arriving } from '../src/known-intent.ts';
 import {
   createStorage,
   cut,
@@ -109,36 +110,63 @@ const lost = { phase: 'unknown', mayAsk: true };
 const done = { phase: 'done' };
 const idle = { phase: 'idle' };
 
-/** A token that has to be fetched. Without a connection, there is none. */
-const fetchedToken = async () => {
-  if (native.navigator.onLine === false) throw new TypeError('Failed to fetch');
-  return tokenOf('ada');
-};
+/** Without a connection, no request gets a response. So there is no token if it has to be fetched. */
+function goOffline() {
+  const navigator = { onLine: false };
+  replace(native, 'navigator', navigator);
+  const connect = () => {
+    if (!navigator.onLine) throw new TypeError('Failed to fetch');
+  };
+  return {
+    navigator,
+    async token() {
+      connect();
+      return tokenOf('ada');
+    },
+    async fetch(...request: Parameters<typeof fetch>) {
+      connect();
+      return fetch(...request);
+    },
+  };
+}
 
 test('a click without a connection says so, even if the token has to be fetched', async () => {
   const { open, kinds } = await start([saved]);
-  replace(native, 'navigator', { onLine: false });
-  const write = open('ada', { token: fetchedToken });
+  const { token, fetch } = goOffline();
+  const write = open('ada', { token, fetch });
   expect(await write.click()).toMatchObject({ phase: 'failed', error: { code: 'OFFLINE' } });
   expect(kinds()).toEqual([]);
 });
 
 test('if the user is not known without a connection, the write is unknown until it can be asked about', async () => {
   const { open, kinds } = await start([saved]);
-  const navigator = { onLine: true };
-  replace(native, 'navigator', navigator);
+  const { navigator, token, fetch } = goOffline();
+  navigator.onLine = true;
   const write = open('ada', {
+    fetch,
     token() {
-      const token = fetchedToken();
+      const ofUser = token();
       // The connection breaks right after the click, and is back when the user asks.
       navigator.onLine = write.phases.includes('unknown');
-      return token;
+      return ofUser;
     },
   });
   expect(await write.click()).toMatchObject({ ...lost, result: { error: { reason: 'OFFLINE' } } });
   navigator.onLine = true;
   expect(await write.ask()).toMatchObject(settledError);
   expect(kinds()).toEqual(['settle']);
+});
+
+test('if a router hides each error, the user may ask again, or check in the ledger', async () => {
+  const hidden = json({ errors: [{ message: 'Subgraph errors redacted' }], data: null });
+  const { open, origin, script } = await start([hidden], hidden);
+  script.probing = hidden;
+  arriving.delete(origin);
+  expect(await open('ada').click()).toMatchObject({
+    phase: 'unknown',
+    mayAsk: true,
+    mayDismiss: true,
+  });
 });
 
 test('a stopped write has failed with the reason as its message, is sent once, and may be submitted again', async () => {
