@@ -55,7 +55,7 @@ export type RequestScope = {
   /** Whether its connection has closed completely, so that no response can reach the client. */
   readonly isClosed: () => boolean;
   /** Known once the body has been parsed. */
-  readonly givenKey: GivenKey;
+  readonly givenKey: () => GivenKey;
   /** The `Idempotency-Response-Name` header: a router's name for the only root field of the operation. */
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */

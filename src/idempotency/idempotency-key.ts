@@ -54,7 +54,7 @@ export function fingerprintOf(
 
 /** Whether a request carries this key, which may be in quotes. */
 export function carriesKey({ givenKey }: RequestScope, key: string): boolean {
-  return givenKey.keys.some((given) => withoutQuotes(given) === withoutQuotes(key));
+  return givenKey().keys.some((given) => withoutQuotes(given) === withoutQuotes(key));
 }
 
 /** The value that is the same in all places that have one. Undefined if none has one. */

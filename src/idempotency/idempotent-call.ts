@@ -38,7 +38,7 @@ export class IdempotentCalls implements Calls {
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
     const { isRequired, timeoutMs, atMostOnce, outcomeOf, metrics } = this.#options;
-    const { givenKey } = scope;
+    const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
       const isRefused = isRequired || givenKey.ages.length > 0;

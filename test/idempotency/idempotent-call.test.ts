@@ -283,8 +283,8 @@ function startWithStore(
     metrics: counting,
   };
   const calls = new IdempotentCalls(parts);
-  const scope = { ...scopeOf(), givenKey: { keys: ['intent-1'], ages: [] } };
-  const { key } = intentOf(scope.givenKey, scope);
+  const scope = { ...scopeOf(), givenKey: () => ({ keys: ['intent-1'], ages: [] }) };
+  const { key } = intentOf(scope.givenKey(), scope);
   return {
     store,
     sent,

@@ -36,7 +36,7 @@ export function scopeOf(
     forwarded: undefined,
     signal,
     isClosed: () => false,
-    givenKey: { keys: [], ages: [] },
+    givenKey: () => ({ keys: [], ages: [] }),
     idempotencyResponseName: undefined,
     receivedAt: performance.now(),
     wallOffset: wallOffsetNow(),
