@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
+import { plainName } from '../src/upstream/problem-faults.ts';
 import { readStatus, serviceStatus } from '../src/upstream/status-record.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import type { Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
@@ -61,13 +62,12 @@ function findOperation({ name, method }: Operation, described: readonly Describe
 }
 
 const lastStep = ({ path }: Described) => path.slice(path.lastIndexOf('/') + 1);
-const plain = (name: string) => name.replaceAll('_', '').toLowerCase();
 
 /** The item with this name. If there is none, one whose name differs only in case and underscores. */
 function closest<Item>(items: readonly Item[], name: string, nameOf: (item: Item) => string) {
   return (
     items.find((item) => nameOf(item) === name) ??
-    items.find((item) => plain(nameOf(item)) === plain(name))
+    items.find((item) => plainName(nameOf(item)) === plainName(name))
   );
 }
 

@@ -44,6 +44,15 @@ async function startWithFile(variable: keyof typeof settings, text: string, vari
   return { file, service, gateway, noticed, replace };
 }
 
+/** The statuses of the responses to a read with each of these tokens. */
+const statusesOf = (gateway: Awaited<ReturnType<typeof startStack>>['gateway'], tokens: string[]) =>
+  Promise.all(
+    tokens.map(async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await gateway.post({ query: read }, headers)).status;
+    }),
+  );
+
 test('changed upstream headers are sent, and invalid ones change nothing', async () => {
   const { file, service, gateway, replace } = await startWithFile(
     'UPSTREAM_HEADERS_FILE',
@@ -86,13 +95,7 @@ test('tokens of a key that was added are accepted, and those of a withdrawn key 
     { JWT_JWKS_URL: '', JWT_ISSUER: 'issuer', JWT_AUDIENCE: 'gateway' },
   );
   const tokens = await Promise.all([one.sign(), two.sign()]);
-  const statuses = () =>
-    Promise.all(
-      tokens.map(async (token) => {
-        const headers = { authorization: `Bearer ${token}` };
-        return (await gateway.post({ query: read }, headers)).status;
-      }),
-    );
+  const statuses = () => statusesOf(gateway, tokens);
   expect(await statuses()).toEqual([200, 401]);
   await replace(JSON.stringify({ keys: [two.jwk] }));
   expect(await statuses()).toEqual([401, 200]);
@@ -115,13 +118,7 @@ test('issuers and their keys change together, and a file of keys that appears la
     none,
   );
   const tokens = await Promise.all([one.sign({ iss: 'issuer-0' }), two.sign({ iss: 'issuer-1' })]);
-  const statuses = () =>
-    Promise.all(
-      tokens.map(async (token) => {
-        const headers = { authorization: `Bearer ${token}` };
-        return (await gateway.post({ query: read }, headers)).status;
-      }),
-    );
+  const statuses = () => statusesOf(gateway, tokens);
   expect(await statuses()).toEqual([200, 401]);
   const fault = expect.stringMatching(/^\S+ must be a readable file with a JSON Web Key Set$/);
   expect(await replace(issuersOf(first, second))).toMatchObject({ fault });

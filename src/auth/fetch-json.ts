@@ -6,10 +6,8 @@ const MAX_BYTES = 1_048_576;
 /** A document cannot be used. The message quotes nothing of the response. */
 class Fault extends Error {}
 
-class StatusFault extends Fault {}
-
 /** The server of a document has responded with another status than 200. */
-export class WrongStatus extends Error {}
+export class WrongStatus extends Fault {}
 
 /**
  * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names the address,
@@ -26,7 +24,7 @@ export async function fetchJson<Document>(
     if (data === undefined) throw new Fault(error?.issues[0]?.message);
     return data;
   } catch (error) {
-    const Failure = error instanceof StatusFault ? WrongStatus : Error;
+    const Failure = error instanceof WrongStatus ? WrongStatus : Error;
     throw new Failure(`${url.origin}${url.pathname}: ${faultOf(error)}`);
   }
 }
@@ -37,7 +35,7 @@ async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
   const { status, body } = response;
   if (status !== 200) {
     await body?.cancel();
-    throw new StatusFault(`status ${status}`);
+    throw new WrongStatus(`status ${status}`);
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;

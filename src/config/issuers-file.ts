@@ -63,7 +63,7 @@ function typeOf({ url, algorithm, openKeys }: Types) {
  */
 export function readIssuers(json: string, types: Types): Issuer[] | { faults: string[] } {
   const parsed = parseStrictJson(json);
-  if ('fault' in parsed) return { faults: [parsed.fault] };
+  if ('faults' in parsed) return parsed;
   const issuer = typeOf(types);
   const { data, error } = listOf(issuer).safeParse(parsed.value);
   if (error) {

@@ -189,7 +189,7 @@ function createScope(
     forwarded,
     signal: disconnected,
     isClosed: () => raw.socket.destroyed,
-    // A function, because an accessor in a literal gives each object a shape of its own, which made every request a third dearer.
+    // No getter: with one, V8 gives each of these objects a shape of its own, and a read took 1.2 times the CPU time.
     givenKey: () => givenKeyOf(request),
     idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,

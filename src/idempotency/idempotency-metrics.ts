@@ -68,8 +68,8 @@ export function createIdempotencyMetrics(
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
     /** Logs the first write that arrives without a key. Something on the way may remove keys, which a client does not see. */
-    withoutKey({ requestId }: LogScope, isRefused: boolean) {
-      const effect = isRefused ? 'It was not sent.' : 'A repeat is executed again.';
+    withoutKey({ requestId }: LogScope, isRejected: boolean) {
+      const effect = isRejected ? 'It was not sent.' : 'A repeat is executed again.';
       const hint = `${effect} If the client sends a key, a proxy or router removes it: let it forward the header Idempotency-Key.`;
       if (!isKeylessLogged) log.warn({ requestId, hint }, 'write without idempotency key');
       isKeylessLogged = true;

@@ -41,9 +41,9 @@ export class IdempotentCalls implements Calls {
     const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
-      const isRefused = isRequired || givenKey.ages.length > 0;
-      metrics.withoutKey(scope, isRefused);
-      if (!isRefused) return this.#call(request, scope);
+      const isRejected = isRequired || givenKey.ages.length > 0;
+      metrics.withoutKey(scope, isRejected);
+      if (!isRejected) return this.#call(request, scope);
     }
     const leftMs = countDown(timeoutMs);
     let hasWaited = false;

@@ -1,19 +1,19 @@
 /**
  * Parses a JSON text that a person has written. Returns its value, or what is wrong with the text: it is not UTF-8 or not
- * JSON, or it has a key that would be lost. The fault quotes nothing but such a key.
+ * JSON, or it has a key that would be lost. A fault quotes nothing but such a key.
  */
-export function parseStrictJson(json: string): { value: unknown } | { fault: string } {
+export function parseStrictJson(json: string): { value: unknown } | { faults: [string] } {
   // Node replaces bytes that are not UTF-8 by U+FFFD.
-  if (json.includes('\ufffd')) return { fault: 'is not UTF-8' };
+  if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch (error) {
     const [, place = ''] = /( \(line \d+ column \d+\))$/.exec(String(error)) ?? [];
-    return { fault: `is not JSON${place}` };
+    return { faults: [`is not JSON${place}`] };
   }
   const key = ambiguousKey(json);
-  return key === undefined ? { value } : { fault: `has the key ${key}` };
+  return key === undefined ? { value } : { faults: [`has the key ${key}`] };
 }
 
 /** The first key of a JSON text that an object has twice, or that would be lost. JSON.parse keeps the last one silently. */

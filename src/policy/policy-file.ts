@@ -88,7 +88,7 @@ export function readPolicy(
   operations: readonly Operation[],
 ): PolicyTable | { faults: string[] } {
   const parsed = parseStrictJson(json);
-  if ('fault' in parsed) return { faults: [parsed.fault] };
+  if ('faults' in parsed) return parsed;
   const policy = policyOf(operations);
   const { data, error } = policy.safeParse(parsed.value);
   if (error) {

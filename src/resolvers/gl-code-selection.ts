@@ -24,7 +24,9 @@ export async function selectCodes<Code extends CodeTexts>(
   const order = orderBy === 'SERVICE' ? undefined : await loaders.once(all, orders[orderBy]);
   if (!only && !text && !order) return all;
   return loaders.derive(all, () => {
-    const found = text && wanted ? indexesOf(all, text, wanted) : undefined;
+    // A search without letters and digits must occur as it is.
+    const found =
+      text && wanted ? (searchItems(text, wanted) ?? containing(all, wanted)) : undefined;
     const begins = text && codePrefix ? markPrefix(text, codePrefix) : undefined;
     const codes = only && new Set<string | null>(only);
     const isKept = (index: number) =>
@@ -46,11 +48,6 @@ function sorted(
   const isFound = new Uint8Array(order.length);
   for (const index of found) isFound[index] = 1;
   return order.filter((index) => isFound[index]);
-}
-
-/** The indexes of the codes that a search finds. A search without letters and digits must occur as it is. */
-function indexesOf(all: readonly CodeTexts[], text: SearchText, search: string): readonly number[] {
-  return searchItems(text, search) ?? containing(all, search);
 }
 
 /** The indexes of the codes with a text that contains another one as it is. */

@@ -53,7 +53,7 @@ function declaredPath(path: string, types: readonly WireType[]): Path {
   for (const step of path.match(/[^.[\]$]+/g) ?? []) {
     const items = current.flatMap(({ items }) => (items ? [items] : []));
     const fields = current.flatMap(({ properties = {} }) => Object.entries(properties));
-    const [name, field] = fields.find(([name]) => plain(name) === plain(step)) ?? [];
+    const [name, field] = fields.find(([name]) => plainName(name) === plainName(step)) ?? [];
     const isIndex = /^\d{1,9}$/.test(step) && items.length > 0;
     if (!isIndex && !field) break;
     declared.push(isIndex ? Number(step) : (name ?? ''));
@@ -70,4 +70,5 @@ export const argumentPath = (path: Path): Path =>
       : step,
   );
 
-const plain = (name: string) => name.replaceAll('_', '').toLowerCase();
+/** A name without regard to case and underscores, by which services may spell it in another way. */
+export const plainName = (name: string) => name.replaceAll('_', '').toLowerCase();

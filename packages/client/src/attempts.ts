@@ -73,9 +73,9 @@ export function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOpti
  * @param stop stops the attempts; the result is then what is known so far
  * @param isOpen whether an earlier request may have taken effect
  * @param mayRepeat whether the request may be sent again after this result; `state` is that of all attempts so far
- * @param confirm is called directly before a repeat if an earlier request may have taken effect; returns whether to send it
  * @param caller the user of the first request, if already known; further requests are sent only for the same user
  * @param patience how many milliseconds are left to repeat the request
+ * @param confirm is called directly before a repeat if an earlier request may have taken effect; returns whether to send it
  * @returns the last result, and whether a request may have taken effect whose outcome it does not contain
  */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
@@ -86,9 +86,9 @@ export async function attempt(
   options: SendOptions,
   isOpen = true,
   mayRepeat: (last: AttemptResult, state: Progress['state']) => boolean = () => true,
-  confirm?: (caller: Caller) => Promise<boolean>,
   caller?: Caller,
   patience = startPatience(options),
+  confirm?: (caller: Caller) => Promise<boolean>,
 ): Promise<[last: AttemptResult, isOpen: boolean]> {
   const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
   const next = (owner?: string, rejected?: string) =>

@@ -243,6 +243,8 @@ async function sendSafely(
     wasOpen,
     // A refusal that says that nothing was sent may be repeated in any case.
     (_, state) => size <= LARGE_BODY && (arrives || state === 'not-sent'),
+    sender,
+    patience,
     async (as) => {
       if (!arrives) return false;
       const { body } = await probe(as, true);
@@ -251,8 +253,6 @@ async function sendSafely(
       if (!isSeen && hasField(body)) note(intent, { arrives: false });
       return isSeen;
     },
-    sender,
-    patience,
   );
 }
 

@@ -89,17 +89,7 @@ export async function ask(
       return carry(withHeaders({ ...options, method: 'POST', body }, type), key, ageMs);
     };
     const isOpen = key !== PROBE;
-    const sending = attempt(
-      key,
-      init,
-      signal,
-      options,
-      isOpen,
-      mayRepeat,
-      undefined,
-      caller,
-      patience,
-    );
+    const sending = attempt(key, init, signal, options, isOpen, mayRepeat, caller, patience);
     return (await sending)[0];
   };
   let last = await send(settleDocument);

@@ -29,9 +29,12 @@ export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
   parser.onHeadersComplete = (status, ...rest) =>
     onHeadersComplete(status === 100 ? 102 : status, ...rest);
   parser.execute = (bytes) => {
-    if (isIdle() && isTimeout.test(bytes.toString('latin1', 0, 12))) socket.destroy();
+    if (bytes[9] === FOUR && isTimeout.test(bytes.toString('latin1', 0, 12)) && isIdle())
+      socket.destroy();
     else execute(bytes);
   };
 }
 
+/** The first digit of the status, in `HTTP/1.1 4`. It is checked first, because nearly all responses have another one. */
+const FOUR = 0x34;
 const isTimeout = /^HTTP\/1\.[01] 408/;
