@@ -347,6 +347,14 @@ test.each(['file', 'server'])(
   },
 );
 
+test('keys without ids beside keys of other algorithms with ids verify tokens with an id', async () => {
+  const keys = { keys: [...withoutIds(rs256).keys, es256.jwk] };
+  const { resultOf } = createTestAuthenticator(keys);
+  expect(await resultOf(await rs256.sign({}, { kid: 'other' }))).toBe('accepted');
+  expect(await resultOf(await es256.sign())).toBe('accepted');
+  expect(await resultOf(await es256.sign({}, { kid: 'other' }))).toBe('unknown_key');
+});
+
 test('a byte order mark before the keys of a file or a server is skipped', async () => {
   const text = `\ufeff${JSON.stringify(jwks)}`;
   const server = await startService(reply(200, text));
