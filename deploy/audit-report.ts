@@ -13,7 +13,7 @@ import { readLogLine } from '../src/telemetry/log-line.ts';
  * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`),
  * or on standard input:
  *
- *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--from TIME] [--to TIME] [--unknown] [FILE…]
+ *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--id ID] [--from TIME] [--to TIME] [--unknown] [FILE…]
  *
  * It prints the writes to which all options apply, one a line, with tabs between the columns. On standard error it says
  * how much it has read. It exits with 1 if the record is not complete. The input may also have the log, because some lines are
@@ -33,6 +33,7 @@ const parse = (args: string[]) =>
       action: { type: 'string' },
       field: { type: 'string' },
       subject: { type: 'string' },
+      id: { type: 'string' },
       from: { type: 'string', default: '0001-01-01' },
       to: { type: 'string', default: '9999-12-31' },
       unknown: { type: 'boolean', default: false },
@@ -58,6 +59,8 @@ class AuditReport {
   /** Whether a line of the record has the action and the field that were asked for. */
   readonly #found = { action: false, field: false };
   readonly #counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
+  /** With `--id`, the writes that may have this identifier beyond those of the record. */
+  readonly #cut = new Set<string>();
   /** How many lines the log reports missing. */
   readonly #missing = { 'log lines dropped': 0, 'audit lines dropped': 0 };
 
@@ -97,6 +100,11 @@ class AuditReport {
     this.#found.action ||= line.action === action;
     this.#found.field ||= line.field === field;
     if (!isAsked(line, this.#options)) return;
+    if (!hasId(line, this.#options.id)) {
+      if (line.omittedIds) this.#cut.add(line.writeId);
+      return;
+    }
+    this.#cut.delete(line.writeId);
     // All writes with one key and one response name are one intent.
     const intent = line.claim === undefined ? line.writeId : `${line.claim} ${line.responseName}`;
     if (this.#known.has(intent)) return;
@@ -144,6 +152,7 @@ class AuditReport {
       dropped > 0 && `${dropped} LINES WERE NOT WRITTEN by a gateway.`,
       inOutput > 0 &&
         `${inOutput} LINES ARE MISSING on standard output: some may be lines of the record.`,
+      this.#cut.size > 0 && `${this.#cut.size} WRITES HAVE MORE IDENTIFIERS THAN THE RECORD.`,
       inFile > 0 && `${inFile} LINES OF A FILE ARE MISSING, as the log of a gateway says.`,
     ].filter((fault) => fault !== false);
   }
@@ -181,6 +190,13 @@ function isAsked(line: WriteLine, { action, field, subject }: Options): boolean 
   if (action !== undefined && line.action !== action) return false;
   if (field !== undefined && line.field !== field) return false;
   return subject === undefined || isOf(subject, line);
+}
+
+/** Whether a line has an identifier: one of the request, or the invoice of the response, which only the second line has. */
+function hasId(line: WriteLine, id: string | undefined): boolean {
+  if (id === undefined || Object.values(line.ids ?? {}).some((values) => values.includes(id)))
+    return true;
+  return line.audit === 'outcome' && line.invoiceId === id;
 }
 
 /** The outcomes after which nobody knows whether the write took effect. */
@@ -222,6 +238,7 @@ function rowOf({ first, end }: Write): string {
     ...Object.entries(ids).map(([name, values]) => `${name}=${values.join()}`),
     ...(omittedIds === undefined ? [] : [`and ${omittedIds} more`]),
     ...files.map(({ name, bytes, sha256 }) => `${name} (${bytes} bytes, SHA-256 ${sha256})`),
+    ...(end?.invoiceId === undefined ? [] : [`response invoice_id=${end.invoiceId}`]),
   ];
   const outcome = end ? (end.outcome ?? 'error') : 'none: in flight, or the process ended';
   const result = [outcome, end?.code, end?.replay ? 'replay' : ''];

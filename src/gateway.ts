@@ -20,6 +20,7 @@ import { type Ledger, ledger } from './resolvers/ledger.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
+import { logInterrupted } from './upstream/call-log.ts';
 import { connectService } from './upstream/service.ts';
 import { version } from './version.ts';
 
@@ -78,9 +79,7 @@ export async function startGateway(
     url,
     /** Logs the writes in flight, before an exit that does not wait for them. */
     logPendingWrites() {
-      for (const write of upstreamCalls.pendingWrites) {
-        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
-      }
+      for (const write of upstreamCalls.pendingWrites) logInterrupted(log, write);
       audit?.abandon();
     },
     /** Reports that it is not ready, waits for load balancers, finishes the requests in flight, and stops. */

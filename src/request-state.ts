@@ -8,6 +8,8 @@ export type FieldResult = {
   result: string;
   /** Why an outcome is unknown. */
   code?: string | undefined;
+  /** The invoice that the service names. */
+  invoiceId?: string | undefined;
 };
 
 /** The state of a request: what its log line, its metrics and its headers report, collected while it is served. */
@@ -27,7 +29,7 @@ export type RequestState = {
   caller?: { hash: string; application?: string | undefined };
   /** The results of root fields so far, by response name. If an operation is executed twice, the later result counts. */
   readonly fields: Map<string | number, FieldResult>;
-  /** Each write with its result, once all are known, such as `Mutation.saveApprovers LedgerOutcomeUnknown UPSTREAM_TIMEOUT`. */
+  /** Each write with its result, once all are known, such as `Mutation.saveApprovers LedgerFailed invoice=48214`. */
   readonly writes: string[];
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;

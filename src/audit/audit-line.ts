@@ -83,6 +83,10 @@ const outcome = z
       .describe(
         'The member of the union in the response. `LedgerOutcomeUnknown`: nobody knows whether the write took effect. Null: it is an error. With the code `INTERNAL_SERVER_ERROR`, a write that was sent may have taken effect. With any other code, this request changed nothing',
       ),
+    invoiceId: z
+      .string()
+      .optional()
+      .describe('The invoice that the service names in its response, if it is a number'),
     code: z
       .string()
       .optional()
@@ -108,7 +112,7 @@ export type AuditLine = z.infer<typeof auditLine>;
 /** What both lines of a write say, without their time. */
 export type AuditedRequest = Omit<z.infer<typeof sent>, 'audit' | 'time'>;
 /** What becomes of a write. */
-export type AuditedOutcome = Pick<z.infer<typeof outcome>, 'outcome' | 'code'>;
+export type AuditedOutcome = Pick<z.infer<typeof outcome>, 'outcome' | 'invoiceId' | 'code'>;
 
 /** The JSON Schema of a line. Readers must accept further fields. */
 export function auditLineSchema(): object {

@@ -1,10 +1,16 @@
+import { createHash } from 'node:crypto';
 import { remove } from '../lib/remove.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
+import { shownInvoice } from '../upstream/status-record.ts';
+import type { FileTarget } from '../upstream/targets.ts';
 import { codeOf, OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
+
+/** The characters of all identifiers of a write that are kept: about 3,000 of usual length. */
+const MAX_CHARACTERS = 65_536;
 
 type AuditOptions = {
   output: AuditOutput;
@@ -67,9 +73,10 @@ function auditedOutcomeOf<Result>(
   { operation }: WriteRequest<Result>,
   result: Result | OutcomeUnknown,
 ): AuditedOutcome {
-  return result instanceof OutcomeUnknown
-    ? { outcome: 'LedgerOutcomeUnknown', code: result.code }
-    : { outcome: operation.member(result).__typename };
+  if (result instanceof OutcomeUnknown)
+    return { outcome: 'LedgerOutcomeUnknown', code: result.code };
+  const { __typename: outcome, invoiceId } = operation.member(result);
+  return { outcome, invoiceId: shownInvoice(invoiceId) };
 }
 
 /** What both lines of a write say. */
@@ -78,7 +85,7 @@ function describe(
   { caller, requestId, state, idempotencyResponseName = responseName }: RequestScope,
   shown: AuditOptions['subject'],
 ): AuditedRequest {
-  const { ids, files, omitted } = targets();
+  const { ids, omittedIds, files } = targets(MAX_CHARACTERS);
   const { issuer: iss, subject: sub, hash, application: azp } = caller;
   const { field, action, name } = operation;
   return {
@@ -93,10 +100,16 @@ function describe(
     ...(action !== undefined && { action }),
     operation: name,
     responseName: idempotencyResponseName,
-    ...(Object.keys(ids).length > 0 && { ids }),
-    ...(omitted > 0 && { omittedIds: omitted }),
-    ...(files.length > 0 && { files }),
+    ...(ids && { ids }),
+    ...(omittedIds !== undefined && { omittedIds }),
+    ...(files.length > 0 && { files: files.map(digestOf) }),
   };
+}
+
+/** A file by its name, and the SHA-256 and the length of its content. */
+function digestOf({ name, content }: FileTarget) {
+  const sha256 = createHash('sha256').update(content, 'base64').digest('hex');
+  return { name, sha256, bytes: Buffer.byteLength(content, 'base64') };
 }
 
 /** One write, whose lines are written while it is executed. */

@@ -136,11 +136,11 @@ function report(state: RequestState, observe: FieldObserver, span: Span): void {
   const [failure] = state.errorCodes;
   if (failure !== undefined) fail(span, failure);
   for (const one of state.fields.values()) {
-    const { field, result, code } = one;
+    const { field, result, code, invoiceId } = one;
     observe(one);
     // `settleWrites` is no write: it sends nothing, and the client may ask again.
     const isWrite = field.startsWith('Mutation.') && field !== 'Mutation.settleWrites';
-    const words = [field, result, ...(code === undefined ? [] : [code])];
-    if (isWrite) state.writes.push(words.join(' '));
+    const words = [field, result, code, invoiceId && `invoice=${invoiceId}`];
+    if (isWrite) state.writes.push(words.filter(Boolean).join(' '));
   }
 }

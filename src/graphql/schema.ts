@@ -7,6 +7,7 @@ import {
 } from 'graphql';
 import { clientDisconnected, missingToken } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import { shownInvoice } from '../upstream/status-record.ts';
 import { codeOf } from '../upstream/upstream-error.ts';
 import { type ArgumentCheck, argumentCheckOf } from './argument-checks.ts';
 import { createEntityResolver, type Entities } from './entities.ts';
@@ -43,7 +44,7 @@ export function createSchema(parts: SchemaParts): GraphQLSchema {
   return schema;
 }
 
-type Member = { __typename?: string; code?: string };
+type Member = { __typename?: string; code?: string; invoiceId?: string | null };
 
 /** Limits the result of a root field. */
 async function limited(
@@ -71,8 +72,9 @@ function observed(
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
-      const note = (result: string, code?: string) => {
-        context.state.fields.set(info.path.key, { field, result, code });
+      const note = (result: string, { code, invoiceId }: Member = {}) => {
+        const noted = { field, result, code, invoiceId: shownInvoice(invoiceId) };
+        context.state.fields.set(info.path.key, noted);
         span.setAttribute('ledger.outcome', result);
         if (result === 'LedgerOutcomeUnknown') fail(span, result);
       };
@@ -83,8 +85,8 @@ function observed(
         if (check && !context.scope) throw missingToken();
         check?.(args, context);
         const result = await resolve(source, args, context, info);
-        const { __typename = 'ok', code }: Member = Object(result);
-        note(__typename, code);
+        const member: Member = Object(result);
+        note(member.__typename ?? 'ok', member);
         return await limited(result, isWrite, context, info);
       } catch (error) {
         note(codeOf(error));

@@ -4,7 +4,8 @@ import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
-import type { WriteOperation } from '../upstream/operations.ts';
+import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
+import { loggedIds } from '../upstream/targets.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { keyRejected, storeUnavailable } from './idempotency-error.ts';
 
@@ -74,10 +75,18 @@ export function createIdempotencyMetrics(
       if (!isKeylessLogged) log.warn({ requestId, hint }, 'write without idempotency key');
       isKeylessLogged = true;
     },
-    /** Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. */
-    unknownOutcome(operation: string, code: string, scope: LogScope, claim?: string) {
+    /**
+     * Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. Without the
+     * request, the line does not have the identifiers.
+     */
+    unknownOutcome(
+      { operation, code, claim }: { operation: string; code: string; claim: string | undefined },
+      scope: LogScope,
+      request?: Pick<WriteRequest, 'targets'>,
+    ) {
       unknown.inc({ operation: labels.get(operation) ?? operation, outcome: code });
-      log.warn({ ...lineOf(scope, claim), operation, code }, 'outcome unknown');
+      const ids = request && loggedIds(request);
+      log.warn({ ...lineOf(scope, claim), operation, code, ...ids }, 'outcome unknown');
     },
     /** Counts the rejection of a write or a settlement, and logs a reused key. Returns the error for the client. */
     rejected(error: unknown, scope: LogScope, claim: string): unknown {

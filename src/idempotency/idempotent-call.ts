@@ -69,7 +69,7 @@ export class IdempotentCalls implements Calls {
       throw metrics.rejected(error, scope, write.key);
     });
     if (result.state === 'executed') return result.value;
-    const outcome = outcomeOf(result, write.key, scope);
+    const outcome = outcomeOf(result, write.key, scope, request);
     // A record that cannot be read is as good as lost.
     const isLost = outcome instanceof OutcomeUnknown && outcome.code === 'ORPHANED';
     if (isLost) metrics.count('orphaned');
@@ -88,8 +88,9 @@ export class IdempotentCalls implements Calls {
   ): Promise<Result | OutcomeUnknown> {
     const outcome = await this.#options.calls.write(request, scope);
     if (outcome instanceof OutcomeUnknown) {
-      const { name } = request.operation;
-      this.#options.metrics.unknownOutcome(name, outcome.code, scope, request.claimId);
+      const { operation, claimId: claim } = request;
+      const unknown = { operation: operation.name, code: outcome.code, claim };
+      this.#options.metrics.unknownOutcome(unknown, scope, request);
     }
     return outcome;
   }

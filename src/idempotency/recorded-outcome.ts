@@ -2,7 +2,7 @@ import type { WriteState } from '@ledger-gateway/at-most-once';
 import { z } from 'zod';
 import { reserveOrShorten, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { WriteOperation } from '../upstream/operations.ts';
+import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 
@@ -55,10 +55,16 @@ export function createOutcomeOf(writes: readonly WriteOperation[], metrics: Idem
   }
 
   type Scope = Pick<RequestScope, 'caller' | 'requestId' | 'reservation'>;
-  return (state: WriteState, key: string, scope: Scope): Outcome => {
+  return (
+    state: WriteState,
+    claim: string,
+    scope: Scope,
+    repeat?: Pick<WriteRequest, 'targets'>,
+  ): Outcome => {
     if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (state.state === 'orphaned' && state.isNew) {
-      metrics.unknownOutcome(state.operation, 'ORPHANED', scope, key);
+      const { operation } = state;
+      metrics.unknownOutcome({ operation, code: 'ORPHANED', claim }, scope, repeat);
     }
     const known = state.state === 'recorded' ? read(state.outcome, scope) : null;
     return known ?? new OutcomeUnknown('ORPHANED', scope.requestId);

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { UpstreamRequest } from './operations.ts';
+import type { UpstreamRequest, WriteRequest } from './operations.ts';
+import { loggedIds } from './targets.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
@@ -33,6 +34,15 @@ export function logCall(
   const clientDisconnected = signal.aborted && operation.effect === 'write';
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
   log[level]({ requestId, operation: operation.name, ...line, clientDisconnected }, 'call');
+}
+
+/** Logs a write in flight, before an exit that does not wait for it. */
+export function logInterrupted(
+  log: Logger,
+  { request, requestId }: { request: WriteRequest; requestId: string },
+): void {
+  const line = { requestId, operation: request.operation.name, ...loggedIds(request) };
+  log.warn({ ...line, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
 }
 
 /** Logs an error that only a bug of the gateway can cause. After an abort, any error may occur, and none is logged. */

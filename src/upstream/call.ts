@@ -65,7 +65,7 @@ export class UpstreamCalls {
   /** The calls in flight. A write continues after its client has disconnected. */
   readonly inFlight = new WaitGroup();
   /** The writes that are being sent or were sent, whose outcome a forced exit would lose. */
-  readonly pendingWrites: { operation: string; requestId: string }[] = [];
+  readonly pendingWrites: { request: WriteRequest; requestId: string }[] = [];
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -163,7 +163,7 @@ export class UpstreamCalls {
     const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
     const deadline = performance.now() + timeoutMs;
     const timer = abortLater(controller, timeoutMs);
-    const pending = { operation: operation.name, requestId };
+    const pending = { request, requestId };
     let isAttempted = false;
     try {
       const mayStart = this.#startOf(request, scope, timeoutMs);

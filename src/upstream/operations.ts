@@ -62,7 +62,7 @@ type Derived<Result> = {
 export type ReadOperation<Result = unknown> = ReadRow<TSchema, TSchema | null, Result> &
   Derived<Result>;
 /** A member of a union of the schema. */
-type AnyMember = { readonly __typename: string };
+type AnyMember = { readonly __typename: string; readonly invoiceId?: string | null };
 export type WriteOperation<Result = unknown, Member extends AnyMember = AnyMember> = Omit<
   WriteRow<TSchema, TSchema | null, Result, Member>,
   'member'
@@ -80,8 +80,8 @@ export type Encoded<Of extends Operation> = {
   readonly search: string;
   /** JSON text. */
   readonly body: string | undefined;
-  /** What the request names: the only values of it that the audit record shows. */
-  readonly targets: () => Targets;
+  /** What the request names: the only values of it that the log and the audit record show. Identifiers have so many characters at most. */
+  readonly targets: (maxCharacters: number) => Targets;
 };
 export type ReadRequest<Result = unknown> = Encoded<ReadOperation<Result>>;
 /** A write, with what belongs to its root field. */
@@ -139,7 +139,7 @@ export function defineOperation(
       operation,
       search: toSearch(input.parameters),
       body: toBody(input.body),
-      targets: () => targetsOf(input.parameters, input.body),
+      targets: (maxCharacters: number) => targetsOf([input.parameters, input.body], maxCharacters),
     }),
   };
   return operation;

@@ -53,6 +53,11 @@ export function readStatus(value: unknown, ...at: PropertyKey[]): ServiceStatus 
   };
 }
 
+/** The invoice of a record as the log and the audit record show it: a number of usual length, because any other text may be secret. */
+export function shownInvoice(invoiceId: string | null | undefined): string | undefined {
+  return /^-?\d{1,100}$/.test(invoiceId ?? '') ? (invoiceId ?? undefined) : undefined;
+}
+
 /**
  * The status record in the body of a response with an error status, with one of the statuses 0 to 3: the body itself, or its
  * `service_status`. Null if there is none.

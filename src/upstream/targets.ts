@@ -1,33 +1,48 @@
-import { createHash } from 'node:crypto';
 import type { WireType } from './wire-types.ts';
 
-/** What a request names, for the audit record. It never has a text of the request but the names of files. */
+/** What a request names, for the log and the audit record. Of texts, only the names of files may be shown. */
 export type Targets = {
-  /** Identifiers, by the names of their fields. */
-  readonly ids: Record<string, string[]>;
+  /** Identifiers, by the names of their fields. Undefined if there are none. */
+  readonly ids: Record<string, string[]> | undefined;
+  /** How many more identifiers there are. Undefined if there are no more. */
+  readonly omittedIds: number | undefined;
   readonly files: FileTarget[];
-  /** How many more identifiers there are. */
-  omitted: number;
 };
 
-/** A file, with the SHA-256 (in hexadecimal) and the length of its content. */
-type FileTarget = { name: string; sha256: string; bytes: number };
+/** A file, with its content in base64. */
+export type FileTarget = { name: string; content: string };
 
-/** The characters of all identifiers that are kept: about 3,000 of usual length. */
-const MAX_CHARACTERS = 65_536;
+/** How many characters the identifiers in a line of the log have at most: about 200 of usual length. */
+const LOG_CHARACTERS = 1000;
 
 type Collect = (value: unknown, found: Collected) => void;
-type Collected = Targets & { characters: number };
+type Collected = {
+  ids: Record<string, string[]>;
+  omitted: number;
+  files: FileTarget[];
+  /** How many more characters identifiers may have. */
+  leftCharacters: number;
+};
 
 /** Creates a function that collects what values of these types name, by the types of their fields. */
-export function targetsReader(...types: readonly WireType[]): (...values: unknown[]) => Targets {
+export function targetsReader(...types: readonly WireType[]) {
   const collectors = types.map((type) => collectorOf(type, ''));
-  return (...values) => {
-    const found: Collected = { ids: {}, files: [], omitted: 0, characters: 0 };
+  return (values: readonly unknown[], maxCharacters: number): Targets => {
+    const found: Collected = { ids: {}, files: [], omitted: 0, leftCharacters: maxCharacters };
     for (const [index, collect] of collectors.entries()) collect?.(values[index], found);
     const { ids, files, omitted } = found;
-    return { ids, files, omitted };
+    return {
+      ids: Object.keys(ids).length > 0 ? ids : undefined,
+      omittedIds: omitted || undefined,
+      files,
+    };
   };
+}
+
+/** The identifiers of a request, as fields of a line of the log. */
+export function loggedIds({ targets }: { targets: (maxCharacters: number) => Targets }) {
+  const { ids, omittedIds } = targets(LOG_CHARACTERS);
+  return { ids, omittedIds };
 }
 
 /** Undefined if values of this type name nothing. */
@@ -56,23 +71,17 @@ function collectorOf(
     for (const { name, collect } of fields) collect(record[name], found);
     const content = contentField === undefined ? undefined : record[contentField];
     if (typeof content !== 'string') return;
-    found.files.push({ name: String(record[nameField ?? ''] ?? ''), ...digestOf(content) });
+    found.files.push({ name: String(record[nameField ?? ''] ?? ''), content });
   };
 }
 
 function addIdentifier(name: string, value: unknown, found: Collected): void {
   if (typeof value !== 'string') return;
-  found.characters += value.length;
-  if (found.characters > MAX_CHARACTERS) {
+  found.leftCharacters -= value.length;
+  if (found.leftCharacters < 0) {
     found.omitted += 1;
     return;
   }
   found.ids[name] ??= [];
   found.ids[name].push(value);
-}
-
-/** The SHA-256 and the length of a content in base64. */
-function digestOf(content: string): { sha256: string; bytes: number } {
-  const sha256 = createHash('sha256').update(content, 'base64').digest('hex');
-  return { sha256, bytes: Buffer.byteLength(content, 'base64') };
 }

@@ -154,6 +154,24 @@ test('identifiers and files are named, and nothing else of a request is in the r
   expect(hidden.filter((value) => text.includes(value))).toEqual([]);
 });
 
+test('the outcome names the invoice of the response', async () => {
+  const { gateway, lines, respondWith } = await startAudited(
+    json({ invoice_id: 48214, message: 'the message', status: 1 }),
+  );
+  await gateway.graphql(write, {}, key);
+  await gateway.graphql(write, {}, key);
+  respondWith(json({ invoice_id: 'ada@example.com', status: 1 }));
+  await gateway.graphql(write);
+  const outcomes = lines().filter(({ audit }) => audit === 'outcome');
+  expect(outcomes).toMatchObject([
+    { outcome: 'LedgerFailed', invoiceId: '48214', replay: false },
+    { outcome: 'LedgerFailed', invoiceId: '48214', replay: true },
+    { outcome: 'LedgerFailed' },
+  ]);
+  // What is no number may be any text.
+  expect(outcomes[2]).not.toHaveProperty('invoiceId');
+});
+
 test('of thousands of identifiers, so many are named that the line is written, and the others are counted', async () => {
   const { gateway, lines } = await startAudited();
   const id = '7'.repeat(1000);

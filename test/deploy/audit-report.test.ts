@@ -117,6 +117,41 @@ test.each(['hash', 'sub', 'both'])(
   },
 );
 
+test('the writes of an invoice, an approver or a workflow, by the number in the request or in the response', async () => {
+  const { path, send, respondWith } = await startAudited({ AUDIT_SUBJECT: 'sub' });
+  const save = (id: string) =>
+    `mutation { saveApprovers(approvers: [{ approverId: "${id}" }]) { __typename } }`;
+  await send('ada', save('17'));
+  await send(
+    'ada',
+    'mutation { uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a", invoiceId: "48214" }) { __typename } }',
+  );
+  respondWith(json({ invoice_id: 48214, status: 1 }));
+  await send('grace', save('8'));
+  respondWith(reply(500));
+  await send('grace', save('48214'));
+  const { rows, status } = await reportOf(['--id', '48214', path]);
+  expect(rows).toMatchObject([
+    { who: 'ada', targets: expect.stringMatching(/^invoice_id=48214 a\.csv/) },
+    { who: 'grace', targets: 'approver_id=8 response invoice_id=48214', outcome: 'LedgerFailed' },
+    { who: 'grace', targets: 'approver_id=48214', outcome: 'LedgerOutcomeUnknown' },
+  ]);
+  expect(status).toBe(0);
+  const { rows: unknown } = await reportOf(['--unknown', '--id', '48214', path]);
+  expect(unknown).toMatchObject([{ targets: 'approver_id=48214' }]);
+  expect((await reportOf(['--id', '4821', path])).rows).toEqual([]);
+});
+
+test('an answer by a number is incomplete if the record leaves out identifiers', async () => {
+  const { path, send } = await startAudited();
+  const ids = Array.from({ length: 70 }, () => `{ approverId: "${'7'.repeat(1000)}" }`);
+  await send('ada', `mutation { saveApprovers(approvers: [${ids}]) { __typename } }`);
+  const { rows, said, status } = await reportOf(['--id', '48214', path]);
+  expect(rows).toEqual([]);
+  expect(said).toMatch(/\n1 WRITES HAVE MORE IDENTIFIERS THAN THE RECORD\.\n$/);
+  expect(status).toBe(1);
+});
+
 test.each([
   ['--action', 'UPGRADE_TO_H', 'UPGRADE_TO_HQ'],
   ['--field', 'saveApprover', 'saveApprovers'],

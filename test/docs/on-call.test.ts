@@ -47,7 +47,7 @@ testWithJq(
     const { gateway, respondWith } = await startStack(reply(500));
     await gateway.graphql(write, {}, { 'idempotency-key': 'intent', 'x-request-id': '1' });
     await gateway.graphql(write, {}, { 'idempotency-key': 'intent', 'x-request-id': '2' });
-    respondWith(json({ status: 9, service_status: { status: 0 } }));
+    respondWith(json({ invoice_id: 7, status: 9, service_status: { status: 0 } }));
     await gateway.graphql(read);
     await gateway.graphql(write, {}, { 'x-request-id': '3' });
     await gateway.logLine({ msg: 'request', requestId: '3' });
@@ -59,7 +59,7 @@ testWithJq(
     ]);
     const hash = expect.stringMatching(/^[\w+/=-]{43,44}$/);
     expect(callers).toEqual([['4', '0', expect.any(String), '0', hash, '3']]);
-    const row = { time, caller: hash };
+    const row = { time, caller: hash, ids: null };
     expect(unknown).toEqual([
       { ...row, operation: 'upgradeToHQ', code: 'UPSTREAM_FAILED', claim: hash, requestId: '1' },
       {
@@ -69,6 +69,32 @@ testWithJq(
     ]);
   },
 );
+
+testWithJq('a write is found in the log by the number of an approver or an invoice', async () => {
+  const lines = readFileSync(new URL('../../docs/reference/log-lines.md', import.meta.url), 'utf8');
+  const [, command = ''] = /^```sh\n(jq -cR --arg id .*?)^```/ms.exec(lines) ?? [];
+  const { gateway, respondWith } = await startStack(reply(500));
+  const save = (id: string) =>
+    `mutation { saveApprovers(approvers: [{ approverId: "${id}" }]) { __typename } }`;
+  await gateway.graphql(save('48214'), {}, { 'x-request-id': '1' });
+  respondWith(json({ invoice_id: 48214, status: 1 }));
+  await gateway.graphql(save('8'), {}, { 'x-request-id': '2' });
+  respondWith(json({ invoice_id: 482140, status: 1 }));
+  await gateway.graphql(save('9'), {}, { 'x-request-id': '3' });
+  await gateway.logLine({ msg: 'request', requestId: '3' });
+  const cwd = await temporaryFolder();
+  writeFileSync(join(cwd, 'gateway.log'), gateway.logText().replace(/^(?=.)/gm, '[pod/1] '));
+  const { stdout, stderr } = spawnSync('bash', ['-c', command], { cwd, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  const found = stdout
+    .trim()
+    .split('\n')
+    .map((line) => Object(JSON.parse(line)));
+  expect(found.map(({ msg, requestId }) => [msg, requestId])).toEqual([
+    ['outcome unknown', '1'],
+    ['request', '2'],
+  ]);
+});
 
 testWithJq(
   'faults of the gateway come first, the newest on top, and then those of requests by number',

@@ -40,7 +40,12 @@ const panel = z.object({
   targets: z.array(z.object({ expr: z.string() })).min(1),
 });
 const dashboard = z
-  .object({ title: z.string(), uid: z.string(), panels: z.array(panel).min(1) })
+  .object({
+    title: z.string(),
+    uid: z.string(),
+    links: z.array(z.object({ url: z.url() })),
+    panels: z.array(panel).min(1),
+  })
   .parse(JSON.parse(text('../deploy/grafana/dashboard.json')));
 
 const keywords = new Set(
@@ -163,6 +168,15 @@ test.each([
   const rows = list.matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
   const named = [...rows].map(([, row, item]) => `LedgerGateway${row ?? item}`);
   expect(named.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+});
+
+test('a night on call names a panel of the dashboard for each alert, and the dashboard links to it', () => {
+  const [table = ''] = section(onCall, 'Alerts that page').split('\n### ');
+  const named = [...table.matchAll(/^\| `\w+` \|.*\| (.+?) \|$/gm)].map(([, title]) => title);
+  expect(named).toHaveLength(pages.length);
+  expect(dashboard.panels.map(({ title }) => title)).toEqual(expect.arrayContaining(named));
+  const [runbook] = rules.map(({ annotations }) => annotations.runbook_url.split('#')[0]);
+  expect(dashboard.links.map(({ url }) => url)).toEqual([runbook]);
 });
 
 test('a night on call has at most nine alerts that page', () => {

@@ -95,6 +95,33 @@ test.each<[string, Reply, string, Lines, headers?: Record<string, string>]>([
   }
 });
 
+test('a write that is unknown is found in the log by the identifiers of its request, and any other by the invoice of its response', async () => {
+  const { service, gateway, respondWith } = await startStack(reply(500));
+  const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
+  const approvers = [{ approverId: '9007199254740993', workflowId: '7', name: secret }];
+  await gateway.graphql(save, { approvers });
+  const unknown = { msg: 'outcome unknown', operation: 'saveApproverList' };
+  const ids = { approver_id: ['9007199254740993'], workflow_id: ['7'] };
+  expect(await gateway.logLine(unknown)).toMatchObject({ ids });
+  // A line of the log is short.
+  const many = Array.from({ length: 400 }, (_, n) => ({ approverId: String(10_000 + n) }));
+  await gateway.graphql(save, { approvers: many }, { 'x-request-id': 'many' });
+  const long = await gateway.logLine({ ...unknown, requestId: 'many' });
+  expect(long).toMatchObject({ omittedIds: 200 });
+  expect(Object(long.ids).approver_id).toHaveLength(200);
+
+  respondWith(json({ invoice_id: 48214, status: 1 }));
+  await gateway.graphql(write, {}, { 'x-request-id': 'failed' });
+  respondWith(json({ invoice_id: secret, status: 1 }));
+  await gateway.graphql(write, {}, { 'x-request-id': 'no-number' });
+  const writesOf = async (requestId: string) =>
+    (await gateway.logLine({ msg: 'request', requestId })).writes;
+  expect(await writesOf('failed')).toEqual(['Mutation.workflowAction LedgerFailed invoice=48214']);
+  expect(await writesOf('no-number')).toEqual(['Mutation.workflowAction LedgerFailed']);
+  expect(gateway.logText()).not.toContain(secret);
+  expect(service.received).toHaveLength(4);
+});
+
 test('if the service is unreachable, its URL is not logged', async () => {
   const port = await freePort();
   const gateway = await startTestGateway({ url: `http://127.0.0.1:${port}/${secret}/` });

@@ -137,11 +137,13 @@ test('a client that does not read its response does not keep the port open', asy
 });
 
 /** The log line of a write that a forced exit interrupts. */
+const save = 'mutation { saveApprovers(approvers: [{ approverId: "17" }]) { __typename } }';
 const lostWrite = {
   level: 40,
   msg: 'call',
   requestId: 'request-1',
-  operation: 'upgradeToHQ',
+  operation: 'saveApproverList',
+  ids: { approver_id: ['17'] },
   outcome: 'UNKNOWN',
   fault: 'process exited',
 };
@@ -163,7 +165,7 @@ test.each<[string, NodeJS.Signals[], object[], Record<string, string>?, string[]
   const [, signals, lines, variables, nodeOptions] = row;
   const service = await startService();
   const gateway = await startGateway(service, variables, nodeOptions);
-  const lost = expect(gateway.post(write)).rejects.toThrow();
+  const lost = expect(gateway.post(save)).rejects.toThrow();
   await service.arrived(1);
   for (const signal of signals) {
     gateway.signal(signal);

@@ -345,7 +345,7 @@ test('writes of the same iteration are sent when their log lines are written, an
   const sent = { requestId: 'request-1', operation: 'upgradeToHQ' };
   const lines = recorder.lines.filter(({ msg }) => msg === 'sent');
   expect(lines).toMatchObject([sent, sent]);
-  expect(calls.pendingWrites).toMatchObject(Array(2).fill({ operation: 'upgradeToHQ' }));
+  expect(calls.pendingWrites).toMatchObject(Array(2).fill({ requestId: 'request-1' }));
   for (const done of flushes) done();
   await Promise.all(writing);
   expect(service.received).toHaveLength(3);
