@@ -54,15 +54,14 @@ writeFileSync(new URL('generated.ts', import.meta.url), declare(rendered));
 
 for (const [edit, run] of rejections()) check(`the checks above reject ${edit}`, run);
 
-/** Throws unless Helm rejects an argument, and says this. */
-function checkHelmRejects(argument: string, words: RegExp): void {
+/** What Helm says to values, which it has to reject. */
+function rejectionOf(values: string[], ...args: string[]): string {
   try {
-    render([required], ['--set', argument]);
+    render(values, args);
   } catch (error) {
-    if (words.test(String(error))) return;
-    throw error;
+    return String(error);
   }
-  throw new Error(`${argument} is accepted`);
+  throw new Error('accepted');
 }
 
 const mistakes = {
@@ -71,6 +70,9 @@ const mistakes = {
   'settings.IDEMPOTENCY_STORE=rediss://user:password@redis': /IDEMPOTENCY_STORE/,
   'settings.UPSTREAM_BASE_URL=': /settings\.UPSTREAM_BASE_URL is required/,
   'settings.JWT_ISSUER=': /settings\.JWT_ISSUER is required/,
+  'settings.JWT_ISSUER=id.example.com': /JWT_ISSUER .* such as https:\/\/id\.example\.com$/m,
+  'settings.UPSTREAM_BASE_URL=ledger/api': /UPSTREAM_BASE_URL .* such as https:\/\/ledger\/api$/m,
+  'settings.SHUTDOWN_TIMEOUT_MS=55s': /whole milliseconds without a unit, such as 10000$/m,
   'settings.JWT_AUDIENCE=': /settings\.JWT_AUDIENCE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null': /IDEMPOTENCY_STORE_FILE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null,settings.IDEMPOTENCY_STORE=memory': /set replicas to 1/,
@@ -80,15 +82,62 @@ const mistakes = {
   'audit.output=volume': /audit\.volume is empty/,
 };
 for (const [argument, words] of Object.entries(mistakes)) {
-  check(`helm: ${argument} is rejected`, () => checkHelmRejects(argument, words));
+  check(`helm: ${argument} is rejected`, () => {
+    const rejection = rejectionOf([required], '--set', argument);
+    if (!words.test(rejection)) throw new Error(rejection);
+  });
 }
 
+check('helm: all missing values are named at once', () => {
+  const rejection = rejectionOf([]);
+  const missing = [...rejection.matchAll(/^- ([\w.]+) is required/gm)].map(([, name]) => name);
+  const expected = `image.repository settings.JWT_AUDIENCE settings.JWT_ISSUER settings.UPSTREAM_BASE_URL
+    networkPolicy.httpFrom`;
+  if (missing.join() !== expected.split(/\s+/).join()) throw new Error(rejection);
+});
+
+const schemaProperties = z.object({ properties: z.record(z.string(), z.unknown()) });
+const { settings: ofSettings, files: ofFiles } = z
+  .object({ properties: z.object({ settings: schemaProperties, files: schemaProperties }) })
+  .parse(JSON.parse(text('helm/values.schema.json'))).properties;
+
+/** What the gateway says to a value of a variable. Undefined if it accepts it. */
+const faultOf = (name: string, value: string) =>
+  variables[name]?.safeParse(value).error?.issues[0]?.message;
+
+check('helm: a number or a URL is rejected if the gateway rejects it', () => {
+  const names = Object.keys(ofSettings.properties);
+  const typed = names.filter((name) =>
+    /an integer|whole|http\(s\) URL/.test(faultOf(name, '10s') ?? ''),
+  );
+  const rejection = rejectionOf(
+    [required],
+    ...typed.flatMap((name) => ['--set-string', `settings.${name}=10s`]),
+  );
+  const rejected = [...rejection.matchAll(/^- settings\.(\w+) is 10s: write /gm)];
+  const difference = new Set(rejected.map(([, name = '']) => name)).symmetricDifference(
+    new Set(typed),
+  );
+  if (difference.size > 0) throw new Error([...difference].join(', '));
+});
+
+check('helm: a value in quotes is rejected', () => {
+  const rejection = rejectionOf([required], '--set', `settings.JWT_AUDIENCE='"ledger"'`);
+  if (!/JWT_AUDIENCE is '"ledger"': remove the quotes/.test(rejection)) throw new Error(rejection);
+});
+
+check('helm/values.schema.json has the values of the variables with few values', () => {
+  for (const [name, property] of Object.entries(ofSettings.properties)) {
+    const values = z.object({ enum: z.array(z.unknown()) }).safeParse(property).data?.enum ?? [];
+    const others = /^must be ([\w, ]+ or \w+)$/.exec(faultOf(name, 'no such value') ?? '')?.[1];
+    const expected = others?.split(/, | or /) ?? [];
+    const difference = new Set(values.map(String)).symmetricDifference(new Set(expected));
+    if (difference.size > 0) throw new Error(`${name}: ${[...difference].join(', ')}`);
+  }
+});
+
 check('helm/values.schema.json: the settings and files are the variables of the gateway', () => {
-  const properties = z.object({ properties: z.record(z.string(), z.unknown()) });
-  const { settings, files } = z
-    .object({ properties: z.object({ settings: properties, files: properties }) })
-    .parse(JSON.parse(text('helm/values.schema.json'))).properties;
-  const known = [...Object.keys(settings.properties), ...Object.keys(files.properties)];
+  const known = [...Object.keys(ofSettings.properties), ...Object.keys(ofFiles.properties)];
   const byChart = [
     'PORT',
     'HOST',

@@ -34,11 +34,14 @@ export function integer(min: number, max: number, unit?: 'milliseconds' | 'secon
   });
 }
 
+/** Labels with dots between them. If the last one is a number, it is meant as an IPv4 address, which this one is not. */
+const hostName = /^(?=.{1,253}$)(?!(.*\.)?\d+\.?$)[a-z\d][a-z\d_-]*(\.[a-z\d_-]+)*\.?$/i;
+
 /** A host name or an IP address. */
 export const host = z
   .string()
   .refine(
-    (value) => isIP(value) > 0 || /^[a-z\d][a-z\d._-]{0,252}$/i.test(value),
+    (value) => isIP(value) > 0 || hostName.test(value),
     'must be an IP address or a host name, such as 0.0.0.0 or localhost',
   );
 

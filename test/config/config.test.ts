@@ -72,7 +72,11 @@ test.each<[name: string, values: string, description: RegExp]>([
   ],
   ['UPSTREAM_MAX_CONCURRENCY', '0', /be an integer from 1 to 65535, and not "0"$/],
   ['UPSTREAM_CSV_OPTION_PARAM', 'type\n ty"pe a&b a=b typ\u00e9', /name of a query parameter/],
-  ['HOST', '0.0.0.0\n http://127.0.0.1 127.0.0.1:80 [::1] a,b', /an IP address or a host name/],
+  [
+    'HOST',
+    '0.0.0.0\n http://127.0.0.1 127.0.0.1:80 [::1] a,b 999.1.1.1 10.0.0 1.2.3.4. 127 a..b',
+    /an IP address or a host name/,
+  ],
   ['READ_CACHE_S', '-1 301 1.5', /whole seconds from 0 to 300/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
   ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],

@@ -50,21 +50,21 @@ annotations:
 
 {{/* A setting as the text of a variable. Numbers of values are floating-point numbers, which JSON writes in full. */}}
 {{- define "ledger-gateway.setting" -}}
-{{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
+{{- if kindIs "string" . }}{{ . }}{{ else }}{{ . | toJson }}{{ end -}}
 {{- end -}}
 
 {{/* What the container of the gateway has in common with the one that checks its connections. */}}
 {{- define "ledger-gateway.container" -}}
 {{- $hasPolicy := or .Values.policy.text .Values.policy.configMap -}}
 {{- $isAuditFile := eq .Values.audit.output "volume" -}}
-image: {{ required "image.repository is required: see docs/how-to/deploy.md" .Values.image.repository }}
+image: {{ .Values.image.repository }}
   {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 env:
   # /metrics on a port that the Service does not have.
   - { name: ADMIN_PORT, value: "4001" }
   {{- range $name, $value := .Values.settings }}
-  - { name: {{ $name }}, value: {{ include "ledger-gateway.setting" $value }} }
+  - { name: {{ $name }}, value: {{ include "ledger-gateway.setting" $value | quote }} }
   {{- end }}
   {{- range $name, $file := .Values.files }}
   - { name: {{ $name }}, value: {{ printf "/files/%s/%s" (include "ledger-gateway.fileVolume" $name) $file.key | quote }} }
@@ -116,36 +116,83 @@ volumeMounts:
 {{- add 2 (div (add (mul 4 $delay) $timeout 999) 1000) -}}
 {{- end -}}
 
-{{/* Fails if values are missing, or contradict each other. */}}
+{{/* What to write instead of the value of a setting that the gateway would reject, called with a list: the root, the name and the text. */}}
+{{- define "ledger-gateway.remedy" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $text := index . 2 -}}
+{{- $isDiscovered := and (eq $name "JWT_ISSUER") (not (or $root.Values.settings.JWT_JWKS_URL $root.Values.files.JWT_JWKS_FILE)) -}}
+{{- if regexMatch `(?s)^(".*"|'.*')$` $text -}}
+remove the quotes that are part of the value
+{{- else if and (regexMatch "(^|_)MAX_|_(MS|S)$" $name) (not (regexMatch "^[0-9]+$" $text)) -}}
+{{- $unit := ternary "whole milliseconds" (ternary "whole seconds" "an integer" (hasSuffix "_S" $name)) (hasSuffix "_MS" $name) -}}
+write {{ $unit }} without a unit, such as {{ hasSuffix "_MS" $name | ternary 10000 10 }}
+{{- else if or $isDiscovered (regexMatch "_(URL|ENDPOINT)$" $name) -}}
+{{- $urls := list -}}
+{{- range splitList "," $text -}}
+{{- if not (regexMatch "^https?://." (trim .)) -}}
+{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]*:)?/*" (trim .) "")) -}}
+{{- end -}}
+{{- end -}}
+{{- if $urls -}}
+write an http(s) URL, such as {{ join " and " $urls }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails if values are missing, invalid, or contradict each other, with all of these faults. */}}
 {{- define "ledger-gateway.validate" -}}
-{{- range $name := concat (list "UPSTREAM_BASE_URL") (ternary (list) (list "JWT_ISSUER" "JWT_AUDIENCE") (hasKey .Values.files "JWT_ISSUERS_FILE")) }}
-{{- $_ := required (printf "settings.%s is required: see docs/reference/configuration.md" $name) (get $.Values.settings $name) }}
-{{- end }}
-{{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) }}
-{{- fail "files.IDEMPOTENCY_STORE_FILE is required: pods without a store that they share execute a repeated write again" }}
-{{- end }}
-{{- if and .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE }}
-{{- fail "set files.IDEMPOTENCY_STORE_FILE or settings.IDEMPOTENCY_STORE, not both: null removes the file" }}
-{{- end }}
-{{- if and .Values.settings.IDEMPOTENCY_STORE (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) }}
-{{- fail "settings.IDEMPOTENCY_STORE is of one pod: set replicas to 1 and autoscaling.enabled to false" }}
-{{- end }}
-{{- if and .Values.policy.text .Values.policy.configMap }}
-{{- fail "set policy.text or policy.configMap, not both" }}
-{{- end }}
-{{- if and (eq .Values.audit.output "volume") (not .Values.audit.volume) }}
-{{- fail "audit.output is volume, but audit.volume is empty" }}
-{{- end }}
-{{- if not (dig "limits" "memory" "" .Values.resources) }}
-{{- fail "resources.limits.memory is required: the gateway measures by it how much it may hold" }}
-{{- end }}
-{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
-{{- fail "httpRoute.parentRefs is required: name your Gateway" }}
-{{- end }}
-{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.httpFrom) }}
-{{- fail "networkPolicy.httpFrom is required: name the pods of your proxy, or set networkPolicy.enabled to false" }}
-{{- end }}
-{{- if and .Values.networkPolicy.enabled .Values.podMonitor.enabled (not .Values.networkPolicy.metricsFrom) }}
-{{- fail "networkPolicy.metricsFrom is required with podMonitor: name the pods of Prometheus" }}
-{{- end }}
+{{- $faults := list -}}
+{{- $required := dict "UPSTREAM_BASE_URL" "https://ledger.example.com/api/" -}}
+{{- if not (hasKey .Values.files "JWT_ISSUERS_FILE") -}}
+{{- $required = merge $required (dict "JWT_ISSUER" "https://id.example.com/" "JWT_AUDIENCE" "ledger") -}}
+{{- end -}}
+{{- if not .Values.image.repository -}}
+{{- $faults = append $faults "image.repository is required, such as registry.example.com/ledger-gateway" -}}
+{{- end -}}
+{{- range $name, $example := $required -}}
+{{- if not (get $.Values.settings $name) -}}
+{{- $faults = append $faults (printf "settings.%s is required, such as %s: see docs/reference/configuration.md" $name $example) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $value := .Values.settings -}}
+{{- $text := include "ledger-gateway.setting" $value -}}
+{{- $remedy := include "ledger-gateway.remedy" (list $ $name $text) -}}
+{{- if and $text $remedy -}}
+{{- $faults = append $faults (printf "settings.%s is %s: %s" $name $text $remedy) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) -}}
+{{- $faults = append $faults "files.IDEMPOTENCY_STORE_FILE is required: pods without a store that they share execute a repeated write again" -}}
+{{- end -}}
+{{- if and .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE -}}
+{{- $faults = append $faults "set files.IDEMPOTENCY_STORE_FILE or settings.IDEMPOTENCY_STORE, not both: null removes the file" -}}
+{{- end -}}
+{{- if and .Values.settings.IDEMPOTENCY_STORE (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) -}}
+{{- $faults = append $faults "settings.IDEMPOTENCY_STORE is of one pod: set replicas to 1 and autoscaling.enabled to false" -}}
+{{- end -}}
+{{- if and .Values.policy.text .Values.policy.configMap -}}
+{{- $faults = append $faults "set policy.text or policy.configMap, not both" -}}
+{{- end -}}
+{{- if and (eq .Values.audit.output "volume") (not .Values.audit.volume) -}}
+{{- $faults = append $faults "audit.output is volume, but audit.volume is empty" -}}
+{{- end -}}
+{{- if not (dig "limits" "memory" "" .Values.resources) -}}
+{{- $faults = append $faults "resources.limits.memory is required: the gateway measures by it how much it may hold" -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
+{{- $faults = append $faults "ingress.host is required, such as ledger.example.com" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- $faults = append $faults "httpRoute.parentRefs is required: name your Gateway" -}}
+{{- end -}}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.httpFrom) -}}
+{{- $faults = append $faults "networkPolicy.httpFrom is required: name the pods of your proxy, or set networkPolicy.enabled to false" -}}
+{{- end -}}
+{{- if and .Values.networkPolicy.enabled .Values.podMonitor.enabled (not .Values.networkPolicy.metricsFrom) -}}
+{{- $faults = append $faults "networkPolicy.metricsFrom is required with podMonitor: name the pods of Prometheus" -}}
+{{- end -}}
+{{- if $faults -}}
+{{- fail (printf "the values are invalid:\n- %s" (join "\n- " $faults)) -}}
+{{- end -}}
 {{- end -}}
