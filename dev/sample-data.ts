@@ -67,6 +67,67 @@ export const codesByProject: ReadonlyMap<string, readonly SampleCode[]> = new Ma
       hidden('9999', 'Suspense account', 'HQ-9999'),
     ],
   ],
+  // Charts as other countries write them: headings without a code, a code that is listed twice, long words, any script.
+  [
+    'hamburg',
+    [
+      visible('', 'Klasse 0: Anlagevermögen', 'Class 0: fixed assets'),
+      visible('0050', 'Grundstücke und grundstücksgleiche Rechte', 'Land and rights'),
+      visible('0111', 'Außenanlagen für Geschäftsbauten', 'Outside facilities'),
+      visible('0210', 'Maschinen', 'Machinery'),
+      visible('', 'Klasse 4: Betriebliche Aufwendungen', 'Class 4: operating costs'),
+      visible('4110', 'Löhne und Gehälter', 'Wages and salaries'),
+      visible('4360', 'Versicherungen', 'Insurance'),
+      visible('4360', 'Versicherungen für Gebäude (bis 2024)', 'Building insurance'),
+      visible('4580', 'Sonstige Kraftfahrzeugkosten', 'Motor vehicle costs'),
+      visible('4822', 'Abschreibungen auf Sachanlagen', 'Depreciation'),
+      visible(
+        '4855',
+        'Sofortabschreibungen geringwertiger Wirtschaftsgüter',
+        'Immediate write-off',
+      ),
+      hidden('4999', 'Durchlaufende Posten', 'Transitory items'),
+    ],
+  ],
+  [
+    'istanbul',
+    [
+      visible('100', 'KASA', 'Kasa'),
+      visible('120', 'ALICILAR', 'Alıcılar'),
+      visible('128', 'ŞÜPHELİ TİCARİ ALACAKLAR', 'Şüpheli ticari alacaklar'),
+      visible('132', 'İŞTİRAKLERDEN ALACAKLAR', 'İştiraklerden alacaklar'),
+      visible('191', 'İNDİRİLECEK KATMA DEĞER VERGİSİ (KDV)', 'İndirilecek KDV'),
+      visible('600.01', 'YURT İÇİ SATIŞLAR', 'Yurt içi satışlar'),
+      visible('770.02', 'GENEL YÖNETİM GİDERLERİ', 'Genel yönetim giderleri'),
+      hidden('999', 'KAPANMIŞ HESAP', 'Kapanmış hesap'),
+    ],
+  ],
+  [
+    'jeddah',
+    [
+      visible('', 'الأصول', 'أصول'),
+      visible('100101', 'حق استخدام الأصول (IFRS 16)', 'أصول'),
+      visible('100103', 'ضريبة القيمة المضافة المدينة (15%)', 'ضرائب'),
+      visible('101006', 'خزينة رئيسية - عملات اخرى', 'نقد'),
+      visible('', 'المصروفات', 'مصروفات'),
+      visible('400012', 'رسوم حكومية وتراخيص', 'مصروفات'),
+      visible('400020', 'اشتراكات البرامج (Software)', 'مصروفات'),
+      hidden('400099', 'حساب مغلق', 'مغلق'),
+    ],
+  ],
+  [
+    'osaka',
+    [
+      visible('111100', '現金', 'GENKIN'),
+      visible('126000', '売掛金', 'URIKAKE'),
+      visible('210100', 'ソフトウェア', 'SOFTWARE'),
+      visible('220700', '未払金（クレジット）', 'MIBARAI'),
+      visible('510200', '荷造運賃', 'UNCHIN'),
+      visible('531000', '旅費交通費', 'RYOHI'),
+      visible('532000', '水道光熱費', 'KONETSU'),
+      hidden('999000', '諸口', 'SHOKUCHI'),
+    ],
+  ],
   ['group', manyCodes()],
 ]);
 

@@ -111,6 +111,10 @@ test.each([
   await user.send('Workflow actions');
 
   await outcomeOf(page).getByText(told).waitFor();
+  // Only the ledger knows what it was about.
+  await outcomeOf(page)
+    .getByText(/The ledger names invoice \d+\./)
+    .waitFor();
   expect(arrivals.at(-1)).toBe(path);
 });
 

@@ -69,11 +69,11 @@ test('50,000 codes are searched and paged by the gateway, and picked from any pa
   expect(await page.getByRole('button', { name: 'Previous' }).evaluate(isFocused)).toBe(true);
 
   const search = page.getByLabel('Search', { exact: true });
-  await search.fill('CENTRE 4242');
-  await page.getByText('11 of 50,000 codes contain “CENTRE 4242”').waitFor();
-  await page.getByRole('checkbox', { name: '14242' }).check();
+  await search.fill('4242 CENTRE');
+  await page.getByText('25 of 50,000 codes match “4242 CENTRE”').waitFor();
+  await page.getByRole('checkbox', { name: /^14242 / }).check();
   await search.fill('no such code');
-  await page.getByText('0 of 50,000 codes contain').waitFor();
+  await page.getByText('0 of 50,000 codes match').waitFor();
 
   await page.getByRole('button', { name: 'Copy the numbers' }).click();
   await page.getByText('Copied: 10021, 14242').waitFor();
@@ -101,7 +101,7 @@ test('a response that is late does not replace that of a later search', async ()
   await search.fill('freight');
   await dropped;
   held.resolve();
-  await page.getByText('1 of 14 codes contain “freight”').waitFor();
+  await page.getByText('1 of 14 codes match “freight”').waitFor();
   expect(await page.getByRole('checkbox', { name: '4110' }).isVisible()).toBe(true);
   await page.unroute('**/graphql');
 });
@@ -126,7 +126,7 @@ test('codes are listed for the chosen system', async () => {
   await page.getByText('16 codes').waitFor();
   expect(arrivals.at(-1)).toBe('/getGLCodes5?target=22&project=north-plant&includeHide=true');
   await page.getByLabel('Search', { exact: true }).fill('ing');
-  await page.getByText('of 16 codes contain “ing”').waitFor();
+  await page.getByText('of 16 codes match “ing”').waitFor();
   await page.getByRole('checkbox', { name: '4020' }).check();
   await updateScreenshot(page, 'web-codes', 985);
 });
@@ -160,6 +160,7 @@ test('a workflow action that is not confirmed is not sent', async () => {
   await user.prepare['Workflow actions']();
   await page.getByRole('heading', { name: 'Restart the workflow?' }).waitFor();
   await page.getByRole('button', { name: 'Yes, restart the workflow' }).waitFor();
+  await page.getByText('The request does not name the workflow').waitFor();
   // "Cancel" is only what ends a request.
   expect(await page.getByRole('button', { name: 'Cancel' }).isVisible()).toBe(false);
   // A second Enter does not run it.
@@ -252,14 +253,17 @@ test('faults are shown beside their fields', async () => {
 
   // A fault goes with the value that had it. The form finds this one by itself.
   await name.fill('Bob');
-  await second.getByLabel('Claim limit').fill('a lot');
-  await page.getByRole('button', { name: 'Save approvers' }).click();
   const claimLimit = second.getByLabel('Claim limit');
-  expect(await descriptionOf(claimLimit)).toContain('This is not a number.');
-  expect(await claimLimit.evaluate(isFocused)).toBe(true);
-  await claimLimit.fill('9007199254740993');
-  await page.getByRole('button', { name: 'Save approvers' }).click();
-  expect(await descriptionOf(claimLimit)).toContain('This has more than 15 digits.');
+  for (const [limit, fault] of [
+    ['1.250,50', 'Enter digits only, and a point before the decimals, such as 1250.50.'],
+    ['1.250', 'This may mean 1250 or 1.2500. Enter the one that you mean.'],
+    ['9007199254740993', 'This has more than 15 digits.'],
+  ] as const) {
+    await claimLimit.fill(limit);
+    await page.getByRole('button', { name: 'Save approvers' }).click();
+    expect(await descriptionOf(claimLimit)).toContain(fault);
+    expect(await claimLimit.evaluate(isFocused)).toBe(true);
+  }
   expect(arrivals.length).toBe(before);
 });
 
@@ -363,6 +367,24 @@ test.each([
   },
 );
 
+test('the links to the pages stay where they are when another one is selected', async () => {
+  const { page, visit } = stack;
+  const lefts = () =>
+    page
+      .getByRole('navigation', { name: 'Pages' })
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().left));
+  for (const width of [1_280, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    const places = [];
+    for (const operation of operations) {
+      await visit(operation);
+      places.push(await lefts());
+    }
+    for (const place of places) expect(place).toEqual(places[0]);
+  }
+});
+
 test('on a phone, the links to the pages are in one line', async () => {
   const { page } = stack;
   const tops = () =>
@@ -406,12 +428,12 @@ test('after ten seconds, the page shows the time and how long it can take', asyn
   await page.getByText('If no answer arrives, we stop trying after a while').waitFor();
 });
 
-test('no page scrolls sideways at a width of 420 pixels', async () => {
+test.each([420, 320])('no page scrolls sideways at a width of %i pixels', async (width) => {
   const { page } = stack;
-  await page.setViewportSize({ width: 420, height: 800 });
+  await page.setViewportSize({ width, height: 800 });
   for (const operation of operations) {
     await user.run(operation, 'failed');
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect([operation, width]).toEqual([operation, 420]);
+    const found = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect([operation, found]).toEqual([operation, width]);
   }
 });

@@ -18,13 +18,16 @@ export type Practice = ScenarioName | 'lost-responses' | '';
 
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
-/** Starts everything that the example web app needs. */
-export async function startWebServers(variables: Record<string, string> = {}) {
+/** Starts everything that the example web app needs. A `stub` is in the place of the reference service. */
+export async function startWebServers(
+  variables: Record<string, string> = {},
+  stub?: { readonly url: string },
+) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
   closeAfterTest(() => service.close());
   const arrivals: string[] = [];
-  const counted = await startProxy(service.url, (url) => arrivals.push(url));
+  const counted = await startProxy((stub ?? service).url, (url) => arrivals.push(url));
   const dist = await mkdtemp(join(tmpdir(), 'ledger-web-'));
   closeAfterTest(() => rm(dist, { recursive: true }));
   const server = await serveWebBuild(dist, '127.0.0.1', 0);
@@ -46,8 +49,8 @@ export async function startWebServers(variables: Record<string, string> = {}) {
 }
 
 /** Opens the example web app in Chromium. */
-export async function startWebStack(variables: Record<string, string> = {}) {
-  const servers = await startWebServers(variables);
+export async function startWebStack(...options: Parameters<typeof startWebServers>) {
+  const servers = await startWebServers(...options);
   const { page, errors } = await openPage({ width: 900, height: 1000 });
   await page.clock.install();
   await page.goto(servers.app);

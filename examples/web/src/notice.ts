@@ -185,10 +185,15 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
       return problem(`You are not permitted to ${toDo}.`);
     case 'UPSTREAM_BAD_REQUEST':
       return problem('The ledger did not accept the request.');
+    case 'UPSTREAM_INVALID_RESPONSE':
+      return {
+        ...problem('The answer of the ledger cannot be used.'),
+        // The message of the gateway names what the operators can change, such as the row that is wrong.
+        details: [nothingDone, error.message],
+      };
     case 'UPSTREAM_FAILED':
     case 'UPSTREAM_TIMEOUT':
     case 'UPSTREAM_UNAVAILABLE':
-    case 'UPSTREAM_INVALID_RESPONSE':
     case 'HTTP_502':
     case 'HTTP_503':
     case 'HTTP_504':
@@ -221,7 +226,10 @@ function shortMessage(message: string): string {
   return message.replace(/^"[^"]*" /, 'This ');
 }
 
+/** Keeps a text that may be written from right to left apart from the text around it, as `<bdi>` does. */
+const isolate = (text: string) => `\u2068${text}\u2069`;
+
 /** The ledger's own words, if there are any. */
 export function quote(message: string | null): string[] {
-  return message === null || message === '' ? [] : [`The ledger says: “${message}”`];
+  return message === null || message === '' ? [] : [`The ledger says: “${isolate(message)}”`];
 }

@@ -31,6 +31,10 @@ export function ActionPage() {
     >
       <fieldset className="card" disabled={isLocked(state)}>
         <legend>Action</legend>
+        <p className="hint">
+          The request names only the action and the user who is signed in. The ledger decides which
+          workflow, solution or account it is about.
+        </p>
         {actionNames.map((name) => (
           <label className="check" key={name}>
             <input
@@ -58,7 +62,11 @@ export function ActionPage() {
       />
       <dialog ref={dialog} aria-labelledby={questionId}>
         <h2 id={questionId}>{workflowActions[action].label}?</h2>
-        <p>{workflowActions[action].effect} This page cannot undo it.</p>
+        <p>
+          {workflowActions[action].effect} The request does not name the{' '}
+          {workflowActions[action].object}: the ledger decides which one it is. This page cannot
+          undo it.
+        </p>
         <div className="actions">
           {/* The dialog gives the focus to its first button: to press Enter twice does not run it. */}
           <button type="button" onClick={() => dialog.current?.close()}>
@@ -91,7 +99,11 @@ function describe(
       return {
         tone: 'success',
         title: workflowActions[member.action].success,
-        details: quote(member.message),
+        details: [
+          // The only part of the answer that says what the action was about.
+          ...(member.invoiceId ? [`The ledger names invoice ${member.invoiceId}.`] : []),
+          ...quote(member.message),
+        ],
       };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':

@@ -16,7 +16,12 @@ export const fields: Readonly<Record<FieldName, FieldSpec>> = {
   name: { label: 'Name', kind: 'text', isCommon: true },
   email: { label: 'Email', kind: 'email', isCommon: true },
   approverId: { label: 'Approver number', kind: 'integer', hint: 'Digits only', isCommon: true },
-  claimLimit: { label: 'Claim limit', kind: 'number', hint: 'For example 2500', isCommon: true },
+  claimLimit: {
+    label: 'Claim limit',
+    kind: 'number',
+    hint: 'For example 2500 or 1250.50',
+    isCommon: true,
+  },
   workflowId: { label: 'Workflow number', kind: 'integer', hint: 'Digits only', isCommon: true },
   workflowName: { label: 'Workflow name', kind: 'text', isCommon: true },
   description: { label: 'Description', kind: 'text' },
@@ -88,9 +93,17 @@ function faultsOf(draft: Draft): Partial<Record<FieldName, string>> {
   return faults;
 }
 
-/** JavaScript changes a number with more than 15 digits, so it must not be sent. */
+/**
+ * What is wrong with a number. Nobody guesses what a comma means, nor whether 1.250 has thousands or decimals. JavaScript changes a
+ * number with more than 15 digits, so it must not be sent.
+ */
 function faultOfNumber(text: string): string | undefined {
   if (text === '') return undefined;
-  if (!/^-?\d+(\.\d+)?$/.test(text)) return 'This is not a number.';
+  if (!/^-?\d+(\.\d+)?$/.test(text)) {
+    return 'Enter digits only, and a point before the decimals, such as 1250.50.';
+  }
+  if (/^-?[1-9]\d{0,2}\.\d{3}$/.test(text)) {
+    return `This may mean ${text.replace('.', '')} or ${text}0. Enter the one that you mean.`;
+  }
   return text.replace(/\D/g, '').length > 15 ? 'This has more than 15 digits.' : undefined;
 }

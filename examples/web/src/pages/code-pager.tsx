@@ -15,7 +15,9 @@ export function CodePager({ page, onSkip }: Props) {
   const isLast = skip + first >= page.totalCount;
   return (
     <nav className="pager" aria-label="Pages of codes">
-      <p role="status">{textOf(page)}</p>
+      <p role="status">
+        <Found page={page} />
+      </p>
       <button
         type="button"
         aria-disabled={isFirst}
@@ -30,15 +32,23 @@ export function CodePager({ page, onSkip }: Props) {
   );
 }
 
-function textOf({ codes, totalCount, countOfAll, variables }: CodesPage): string {
+function Found({ page: { codes, totalCount, countOfAll, variables } }: Pick<Props, 'page'>) {
   const { skip, search } = variables;
   if (totalCount === 0 && search === '')
     return 'The ledger has no codes for this project and system.';
   const total = format.format(totalCount);
-  const found =
-    search === '' || countOfAll === undefined
-      ? `${total} ${totalCount === 1 ? 'code' : 'codes'}`
-      : `${total} of ${format.format(countOfAll)} codes contain “${search}”`;
-  if (codes.length === totalCount) return found;
-  return `${found}: ${format.format(skip + 1)} to ${format.format(skip + codes.length)}`;
+  return (
+    <>
+      {search === '' || countOfAll === undefined ? (
+        `${total} ${totalCount === 1 ? 'code' : 'codes'}`
+      ) : (
+        <>
+          {`${total} of ${format.format(countOfAll)} codes match “`}
+          <bdi>{search}</bdi>”
+        </>
+      )}
+      {codes.length < totalCount &&
+        `: ${format.format(skip + 1)} to ${format.format(skip + codes.length)}`}
+    </>
+  );
 }

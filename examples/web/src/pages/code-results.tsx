@@ -93,7 +93,10 @@ export function CodeResults({ list, times }: Props) {
 
 /** Whether the same question may have another answer later. */
 function mayPass(result: FieldResult<GlCodesMember>): boolean {
-  return !isNotPermitted(result) && !(result.kind === 'error' && result.error.faults.length > 0);
+  if (isNotPermitted(result)) return false;
+  if (result.kind === 'member') return true;
+  const { code, faults } = result.error;
+  return code !== 'UPSTREAM_INVALID_RESPONSE' && faults.length === 0;
 }
 
 /** The problem of a result, unless it is a list. */

@@ -1,7 +1,10 @@
 import type { GlCode } from './use-gl-codes.ts';
 
-/** The picked codes by their number. */
+/** The picked codes by `rowKey`. */
 export type Picks = ReadonlyMap<string, GlCode>;
+
+/** Tells rows apart, because the ledger may list a number twice. Rows that are alike in everything are the same. */
+const rowKey = ({ code, name, value, hide }: GlCode) => JSON.stringify([code, name, value, hide]);
 
 type Props = {
   readonly codes: readonly GlCode[];
@@ -14,31 +17,33 @@ type Props = {
 /** A page of codes, which can be picked. */
 export function CodeRows({ codes, isBusy, picks, onPick }: Props) {
   function toggle(code: GlCode): void {
-    if (code.code === null) return;
     const next = new Map(picks);
-    if (!next.delete(code.code)) next.set(code.code, code);
+    if (!next.delete(rowKey(code))) next.set(rowKey(code), code);
     onPick(next);
   }
 
   return (
     <ul className="codes" aria-busy={isBusy}>
       {codes.map((code, index) => (
-        // The ledger may send a number twice, or none.
         // biome-ignore lint/suspicious/noArrayIndexKey: a row has no state of its own.
         <li key={index}>
           <label className="check">
             <input
               type="checkbox"
-              disabled={code.code === null}
-              checked={code.code !== null && picks.has(code.code)}
+              disabled={!code.code}
+              checked={picks.has(rowKey(code))}
               onChange={() => toggle(code)}
             />
-            <span className="code">{code.code ?? 'no number'}</span>
+            {code.code ? (
+              <bdi className="code">{code.code}</bdi>
+            ) : (
+              <span className="hint">no number</span>
+            )}
             <span className="name">
-              {code.name}
+              <bdi>{code.name}</bdi>
               {code.hide === 1 && <span className="hint"> (hidden)</span>}
             </span>
-            <span className="value">{code.value}</span>
+            <bdi className="value">{code.value}</bdi>
           </label>
         </li>
       ))}

@@ -10,7 +10,7 @@ type Props = {
 export function PickedCodes({ picks, onPick }: Props) {
   const [told, setTold] = useState('');
   const heading = useRef<HTMLHeadingElement>(null);
-  const numbers = [...picks.keys()];
+  const numbers = [...picks.values()].map(({ code }) => code);
 
   async function copy(): Promise<void> {
     try {
@@ -40,9 +40,9 @@ export function PickedCodes({ picks, onPick }: Props) {
       ) : (
         <>
           <ul>
-            {[...picks].map(([number, { name }]) => (
-              <li key={number}>
-                {number} {name}
+            {[...picks].map(([key, { code, name }]) => (
+              <li key={key}>
+                <bdi>{code}</bdi> <bdi>{name}</bdi>
               </li>
             ))}
           </ul>

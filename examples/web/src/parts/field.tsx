@@ -7,6 +7,8 @@ type Props = {
   /** The control. It gets the attributes that connect it to its label, hint and fault. */
   readonly children: (attributes: {
     id: string;
+    /** Arabic and Hebrew are written from right to left. */
+    dir: 'auto';
     'aria-describedby': string | undefined;
     'aria-invalid': boolean;
   }) => ReactNode;
@@ -21,6 +23,7 @@ export function Field({ label, hint, fault, children }: Props) {
       <label htmlFor={id}>{label}</label>
       {children({
         id,
+        dir: 'auto',
         'aria-describedby': describedBy === '' ? undefined : describedBy,
         'aria-invalid': fault !== undefined,
       })}

@@ -26,7 +26,9 @@ export function NoticeBox({ notice, offer, close }: Props) {
         {title}
       </h2>
       {details.map((detail) => (
-        <p key={detail}>{detail}</p>
+        <p key={detail} dir="auto">
+          {detail}
+        </p>
       ))}
       {reference !== undefined && (
         <div className="reference">

@@ -1,0 +1,114 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startStub } from '../testkit/service.ts';
+import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
+
+const row = (Code: string | null, Name: string, Value = '') => ({ Code, Name, Value, Hide: 0 });
+
+/** The lists of the service, by project. */
+const lists: Readonly<Record<string, readonly object[]>> = {
+  'too-long': [row('1', 'x'.repeat(4_000))],
+  'bad-row': [row('1', 'Rent'), { code: '2', name: 'Travel' }],
+  // As real charts have them: a code twice with two names, and rows without a code.
+  repeated: [
+    row('2493', 'Interest'),
+    row('2493', 'Dividends'),
+    row('', 'Income'),
+    row(null, 'Costs'),
+    row('30', 'Rent'),
+  ],
+  words: [
+    row(
+      '0855',
+      'Sofortabschreibungengeringwertigerwirtschaftsgüter',
+      'Donaudampfschifffahrtskosten',
+    ),
+    row('0730-0742+0761-0820+0849-0857', 'Wertberichtigungen', 'Provisions for doubtful debts'),
+  ],
+  arabic: [row('100101', 'حق استخدام الأصول (IFRS 16)', 'أصول (A)')],
+};
+
+let stack: WebStack;
+
+beforeAll(async () => {
+  const service = await startStub((response, { url }) => {
+    const list = lists[new URL(url, 'http://service').searchParams.get('project') ?? ''];
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ service_status: { status: 0 }, list }));
+  });
+  stack = await startWebStack({ UPSTREAM_MAX_RESPONSE_BYTES: '3000' }, service);
+});
+
+beforeEach(() => stack.restart());
+
+/** Shows the list of a project. */
+async function show(project: keyof typeof lists): Promise<void> {
+  await stack.visit('GL codes');
+  await stack.page.getByLabel('Project').fill(String(project));
+  await stack.page.getByRole('button', { name: 'Show codes' }).click();
+}
+
+test.each([
+  ['too-long', 'longer than 3000 bytes, the limit of this gateway (UPSTREAM_MAX_RESPONSE_BYTES)'],
+  ['bad-row', 'row 2 has no code'],
+])(
+  'why a list cannot be shown is said in words that a user can pass on: %s',
+  async (project, why) => {
+    const { page } = stack;
+    await show(project);
+    await outcomeOf(page).waitFor();
+    const told = await outcomeOf(page).textContent();
+    expect(told).toContain('The answer of the ledger cannot be used.');
+    expect(told).toContain(why);
+    expect(told).toMatch(/Reference: [\w-]{36}/);
+    // The next answer would be the same.
+    expect(await page.getByRole('button', { name: 'Try again' }).isVisible()).toBe(false);
+  },
+);
+
+test('a row is picked by itself, although its number is listed twice, or it has none', async () => {
+  const { page } = stack;
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await show('repeated');
+  const boxes = page.getByRole('list').getByRole('checkbox');
+  await page.getByRole('checkbox', { name: 'Dividends' }).check();
+  const states = async () =>
+    Promise.all(
+      (await boxes.all()).map(async (box) => [await box.isChecked(), await box.isEnabled()]),
+    );
+  expect(await states()).toEqual([
+    [false, true],
+    [true, true],
+    [false, false],
+    [false, false],
+    [false, true],
+  ]);
+  const picked = page.getByRole('region', { name: 'Picked codes' });
+  expect(await picked.getByRole('listitem').allTextContents()).toEqual(['2493 Dividends']);
+  await page.getByRole('checkbox', { name: '30 Rent' }).check();
+  await page.getByRole('button', { name: 'Copy the numbers' }).click();
+  await page.getByText('Copied: 2493, 30').waitFor();
+});
+
+test.each([320, 360])('long words stay on a screen of %i pixels', async (width) => {
+  const { page } = stack;
+  await page.setViewportSize({ width, height: 800 });
+  await show('words');
+  for (const box of await page.getByRole('list').getByRole('checkbox').all()) await box.check();
+  const edges = await page
+    .locator('main *')
+    .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
+  expect(Math.max(...edges)).toBeLessThanOrEqual(width);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+});
+
+test('Arabic is written from right to left, and the numbers beside it are not moved', async () => {
+  const { page } = stack;
+  await show('arabic');
+  const directionOf = (element: Element) => getComputedStyle(element).direction;
+  const name = page.getByText('حق استخدام الأصول (IFRS 16)');
+  expect(await name.evaluate(directionOf)).toBe('rtl');
+  expect(await page.getByText('100101').evaluate(directionOf)).toBe('ltr');
+  const search = page.getByLabel('Search', { exact: true });
+  await search.fill('أصول');
+  expect(await search.evaluate(directionOf)).toBe('rtl');
+});
