@@ -1,5 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import chromium from '@sparticuz/chromium';
-import { chromium as playwright } from 'playwright-core';
+import { type Page, chromium as playwright } from 'playwright-core';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 
 // No page needs WebGL, whose emulation takes a third of the CPU of a test.
@@ -30,4 +31,13 @@ export async function openPage(viewport = { width: 1400, height: 900 }) {
     if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
   });
   return { page, requests, errors };
+}
+
+/** With `npm run screenshot`, updates a picture of the docs. */
+export async function updateScreenshot(page: Page, name: string, height: number, width = 720) {
+  if (process.env.UPDATE_SCREENSHOT !== '1') return;
+  const viewport = page.viewportSize();
+  await page.setViewportSize({ width, height });
+  await page.screenshot({ path: fileURLToPath(new URL(`../docs/${name}.png`, import.meta.url)) });
+  if (viewport) await page.setViewportSize(viewport);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openPage } from './browser.ts';
+import { openPage, updateScreenshot } from './browser.ts';
 import { startDev } from './dev-process.ts';
 
 const startExplorer = (explorer: string) =>
@@ -25,6 +25,7 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   await run.click();
   await result.getByText('"GlCodeList"').waitFor();
   await result.getByText('"Spare parts in stock"').waitFor();
+  await updateScreenshot(page, 'explorer', 640, 1100);
 
   await page.locator('.graphiql-tab', { hasText: 'WorkflowAction' }).click();
   // Shortly after the click, GraphiQL stores the query of the tab and detects its operation.

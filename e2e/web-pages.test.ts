@@ -1,11 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
+import { updateScreenshot } from './browser.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 import { createUser, operations } from './web-user.ts';
-
-const docs = fileURLToPath(new URL('../docs', import.meta.url));
 
 let stack: WebStack;
 let user: ReturnType<typeof createUser>;
@@ -16,13 +14,6 @@ beforeAll(async () => {
 });
 
 beforeEach(() => stack.restart());
-
-/** With `npm run screenshot`, updates a picture of the docs. */
-async function updateScreenshot(page: Page, name: string, height: number): Promise<void> {
-  if (process.env.UPDATE_SCREENSHOT !== '1') return;
-  await page.setViewportSize({ width: 720, height });
-  await page.screenshot({ path: `${docs}/${name}.png` });
-}
 
 const isFocused = (element: Element) => element === document.activeElement;
 

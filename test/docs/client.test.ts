@@ -66,3 +66,14 @@ test.each(['index', 'react', 'testing', 'possible-types'])(
     expect(names.filter((name) => !isNamed(name))).toEqual([]);
   },
 );
+
+test('the picture of the states of a button has each phase of the table', () => {
+  const outcomes = read('docs/how-to/show-the-outcome.md');
+  const [, picture = ''] = /```mermaid\n(.*?)```/s.exec(outcomes) ?? [];
+  const [, section = ''] = outcomes.split('\n## The seven states\n');
+  const [table = ''] = section.split('\nThe button of the action');
+  const phases = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, phase]) => phase);
+  expect(phases).toHaveLength(7);
+  const states = [...picture.matchAll(/\b\w+\b/g)].map(([word]) => word);
+  expect(states).toEqual(expect.arrayContaining(phases));
+});

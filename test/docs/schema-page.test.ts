@@ -48,6 +48,13 @@ test('the table of root fields has each one, and what it returns', () => {
   );
 });
 
+test('the picture has each type of a response', () => {
+  const [, picture = ''] = /```mermaid\n(.*?)```/s.exec(page) ?? [];
+  const names = types.filter(isObjectType).map(({ name }) => name);
+  const shown = names.filter((name) => !/^(__|_Service$|Query$|Mutation$)/.test(name));
+  expect(shown.filter((name) => !new RegExp(`\\b${name}\\b`).test(picture))).toEqual([]);
+});
+
 test('the page of federation shows how a subgraph refers to each entity by each of its keys', () => {
   const page = read('docs/how-to/federation.md').replaceAll(/\s+/g, ' ');
   const entities = read('schema.graphql').matchAll(/^(?:extend )?type (\w+) (@key.+) \{$/gm);
