@@ -1,6 +1,7 @@
 import { createGatewayRuntime, type GatewayConfigSupergraph } from '@graphql-hive/gateway-runtime';
+import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
 import transportHttp from '@graphql-mesh/transport-http';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { operation } from '../testkit/example-operation.ts';
@@ -12,7 +13,7 @@ import { send, startStack } from './stack.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
-async function start(supergraph: string, more: Partial<GatewayConfigSupergraph> = {}) {
+async function startHiveGateway(supergraph: string, more: Partial<GatewayConfigSupergraph>) {
   const runtime = createGatewayRuntime({
     ...(gatewayConfig satisfies GatewayConfigSupergraph),
     ...more,
@@ -26,41 +27,53 @@ async function start(supergraph: string, more: Partial<GatewayConfigSupergraph> 
   return `${origin}/graphql`;
 }
 
-testSupergraph(start);
-testIdempotencyKeys(start);
-
 const forwardToken = ({ request }: { request: Request }) => ({
   authorization: request.headers.get('authorization'),
 });
-testLostKeys(start, (supergraph) =>
-  start(supergraph, { propagateHeaders: { fromClientToSubgraphs: forwardToken } }),
-);
-testGatewayRestart(start);
 
-test('a CSV file close to our body limit is accepted', async () => {
-  const stack = await startStack();
-  const url = await start(stack.supergraphSdl);
+/** What the command line of Hive Gateway sets without and with `--hive-router-runtime`. */
+const runtimes: [option: string, Partial<GatewayConfigSupergraph>][] = [
+  ['without an option', {}],
+  ['with --hive-router-runtime', { unifiedGraphHandler }],
+];
 
-  const { data, errors } = await send(url, await stack.token(), operation('UploadWorkflowCsv'), {
-    input: {
-      fileName: 'a.csv',
-      contentBase64: Buffer.alloc(12_000_000, 'a,b\n').toString('base64'),
-    },
+describe.each(runtimes)('Hive Gateway %s', (_, runtime) => {
+  const start = (supergraph: string, more: Partial<GatewayConfigSupergraph> = {}) =>
+    startHiveGateway(supergraph, { ...runtime, ...more });
+
+  testSupergraph(start);
+  testIdempotencyKeys(start);
+
+  testLostKeys(start, (supergraph) =>
+    start(supergraph, { propagateHeaders: { fromClientToSubgraphs: forwardToken } }),
+  );
+  testGatewayRestart(start);
+
+  test('a CSV file close to our body limit is accepted', async () => {
+    const stack = await startStack();
+    const url = await start(stack.supergraphSdl);
+
+    const { data, errors } = await send(url, await stack.token(), operation('UploadWorkflowCsv'), {
+      input: {
+        fileName: 'a.csv',
+        contentBase64: Buffer.alloc(12_000_000, 'a,b\n').toString('base64'),
+      },
+    });
+
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      uploadWorkflowCsv: {
+        __typename: 'WorkflowCsvUploaded',
+        unresolved: '',
+        invoiceId: null,
+        message: null,
+      },
+    });
   });
 
-  expect(errors).toBeUndefined();
-  expect(data).toEqual({
-    uploadWorkflowCsv: {
-      __typename: 'WorkflowCsvUploaded',
-      unresolved: '',
-      invoiceId: null,
-      message: null,
-    },
+  test('an identifier that Hive Gateway has rounded as a number is rejected, and as a text it arrives exactly', async () => {
+    const id = '9007199254740993';
+    expect((await saveApprover(start, JSON.rawJSON(id))).sent).toEqual([]);
+    expect((await saveApprover(start, id)).sent).toEqual([`[{"approver_id":${id}}]`]);
   });
-});
-
-test('an identifier that Hive Gateway has rounded as a number is rejected, and as a text it arrives exactly', async () => {
-  const id = '9007199254740993';
-  expect((await saveApprover(start, JSON.rawJSON(id))).sent).toEqual([]);
-  expect((await saveApprover(start, id)).sent).toEqual([`[{"approver_id":${id}}]`]);
 });

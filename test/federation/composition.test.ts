@@ -4,6 +4,7 @@ import { addDirectives } from '../../examples/federation/add-directives.ts';
 import {
   budgetsSdl,
   composeWithApollo,
+  composeWithCosmo,
   composeWithTheGuild,
   exampleDirectives,
   ledgerSdl,
@@ -15,11 +16,11 @@ const ledger = { name: 'ledger', sdl: ledgerSdl };
 const trips = { name: 'trips', sdl: tripsSdl };
 
 const budgets = { name: 'budgets', sdl: budgetsSdl };
-const keyById = /type GlCode[^{]*@join__type\(graph: LEDGER, key: "id"\)/;
 
 const composers = [
   ['@apollo/composition', composeWithApollo],
   ['@theguild/federation-composition', composeWithTheGuild],
+  ['@wundergraph/composition', composeWithCosmo],
 ] as const;
 
 const ofType = (name: string) => new RegExp(`^\\w+ ${name}\\b`, 'm');
@@ -32,8 +33,8 @@ const graphs: [what: string, others: Subgraph[], parts: RegExp[]][] = [
     [trips],
     'NotPermitted Failed Status LedgerNotPermitted GlCode'.split(' ').map(ofType),
   ],
-  ['with one that refers to GL codes by id', [budgets], [keyById]],
-  ['with both', [budgets, trips], [keyById]],
+  ['with one that refers to GL codes by id', [budgets], [ofType('Budget')]],
+  ['with both', [budgets, trips], ['Budget', 'Trip'].map(ofType)],
 ];
 
 test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ...graph] as const)))(
@@ -42,9 +43,28 @@ test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ..
     const { errors, supergraphSdl } = compose([ledger, ...others]);
     expect(errors).toEqual([]);
     for (const part of parts) expect(supergraphSdl).toMatch(part);
+    // The texts of the limits remain in the descriptions.
+    expect(supergraphSdl).not.toContain('@limit(');
     expect(budgetsSdl).not.toContain('enum ');
   },
 );
+
+test.each(composers)('%s: `@provides` of a field of a GL code', (composer, compose) => {
+  const provided = budgetsSdl
+    .replace('glCode: GlCode', 'glCode: GlCode @provides(fields: "name")')
+    .replace(/(type GlCode[^{]*\{)/, '$1 name: String @external')
+    .replace('"@key"', '"@key", "@provides", "@external"');
+  const { errors } = compose([ledger, { name: 'budgets', sdl: provided }]);
+  const isApollo = composer === '@apollo/composition';
+  expect(errors).toEqual(isApollo ? [expect.stringContaining('GlCode.name')] : []);
+});
+
+test('a contract of Cosmo with the tag of the example contains what has the tag, and composes', () => {
+  const sdl = addDirectives(ledgerSdl, JSON.parse(exampleDirectives));
+  const { errors, supergraphSdl } = composeWithCosmo([{ name: 'ledger', sdl }], 'partner');
+  expect(errors).toEqual([]);
+  expect(supergraphSdl).toMatch(/glCodes/);
+});
 
 test.each(composers)('%s composes the gateway with the directives of a graph', (_, compose) => {
   const sdl = addDirectives(ledgerSdl, JSON.parse(exampleDirectives));

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import * as apollo from '@apollo/composition';
 import * as theGuild from '@theguild/federation-composition';
-import { parse } from 'graphql';
+import * as cosmo from '@wundergraph/composition';
+import { parse, print } from 'graphql';
 
 /** A subgraph to compose. */
 export type Subgraph = { name: string; sdl: string; url?: string };
@@ -16,6 +17,27 @@ export function composeWithApollo(subgraphs: Subgraph[]) {
 export function composeWithTheGuild(subgraphs: Subgraph[]) {
   const { supergraphSdl, errors } = theGuild.composeServices(subgraphs.map(toService));
   return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message) };
+}
+
+/** Does the same as `wgc router compose` does. With a tag, composes the contract that includes only this tag. */
+export function composeWithCosmo(subgraphs: Subgraph[], tag?: string) {
+  const options = {
+    version: cosmo.LATEST_ROUTER_COMPATIBILITY_VERSION,
+    subgraphs: subgraphs.map(toService).map(({ name, url, typeDefs: definitions }) => ({
+      name,
+      url,
+      definitions,
+    })),
+  };
+  const tags = { tagNamesToExclude: new Set<string>(), tagNamesToInclude: new Set([`${tag}`]) };
+  const result =
+    tag === undefined
+      ? cosmo.federateSubgraphs(options)
+      : cosmo.federateSubgraphsContract({ ...options, contractTagOptions: tags });
+  return {
+    supergraphSdl: result.success ? print(result.federatedGraphAST) : undefined,
+    errors: result.success ? [] : result.errors.map(({ message }) => message),
+  };
 }
 
 /** The SDL of the gateway, of a subgraph that refers to GL codes, and of one that does so by their id. */
