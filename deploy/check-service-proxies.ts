@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Harness, until, withHarness } from '../stress/harness.ts';
+import { nginxCommand } from '../stress/nginx.ts';
 import { startChild } from '../stress/process.ts';
 import { freePort } from '../testkit/port.ts';
 import { type Reply, startService, success } from '../testkit/service.ts';
@@ -35,15 +36,7 @@ type Proxy = (config: string, place: Place) => string[];
 
 /** By the language of the block in the page. */
 const proxies: Record<string, Proxy> = {
-  nginx(config, { folder, file }) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${file(name)};`,
-    );
-    const text = `pid ${file('pid')}; events {} http { access_log off; ${temporary.join(' ')} include ${config}; }`;
-    writeFileSync(file('main.conf'), text);
-    const directives = 'daemon off; worker_processes 1;';
-    return ['nginx', '-p', folder, '-e', file('log'), '-c', file('main.conf'), '-g', directives];
-  },
+  nginx: (config, { folder }) => nginxCommand(folder, `include ${config};`),
   haproxy: (config) => ['haproxy', '-q', '-db', '-f', config],
   apache(config, { folder, file }) {
     const modules = ['mpm_event', 'authz_core', 'proxy', 'proxy_http'];

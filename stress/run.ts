@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { closeAll } from '../testkit/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
+import { closing } from './scenarios/closing.ts';
 import { faults } from './scenarios/faults.ts';
 import { freeze } from './scenarios/freeze.ts';
 import { intents } from './scenarios/intents.ts';
@@ -19,6 +20,7 @@ import { surplusResponses } from './scenarios/surplus.ts';
 const scenarios: Scenario[] = [
   ...faults,
   surplusResponses,
+  closing,
   oneCaller,
   freeze,
   intents,

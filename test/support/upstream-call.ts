@@ -126,7 +126,7 @@ export const retryable = (code: string) => `retryable: ${code}`;
 
 /** Starts calls to a service, and reports how each one ends: `success`, an error code, or one of the two above. */
 export function startOutcomes(url: string, options: Parameters<typeof startCalls>[1] = {}) {
-  const { calls } = startCalls({ url }, { timeoutMs: 5000, ...options });
+  const { calls, counts } = startCalls({ url }, { timeoutMs: 5000, ...options });
   const outcomeOf = async (call: Promise<unknown>): Promise<string> => {
     try {
       const result = await call;
@@ -138,7 +138,9 @@ export function startOutcomes(url: string, options: Parameters<typeof startCalls
   };
   return {
     calls,
+    counts,
     read: () => outcomeOf(calls.read(glCodesOf(), scopeOf())),
-    write: (request: WriteRequest = upgradeToHq) => outcomeOf(calls.write(request, scopeOf())),
+    write: (request: WriteRequest = upgradeToHq, scope = scopeOf()) =>
+      outcomeOf(calls.write(request, scope)),
   };
 }

@@ -152,7 +152,7 @@ test.each([
 
 // connector.ts
 
-test('a TLS session is resumed, also after a garbage collection, for which undici has no reason to keep it', async () => {
+test('all callers resume one TLS session, also after a garbage collection, for which undici has no reason to keep it', async () => {
   const ca = await createPrivateCa();
   const { cert, key } = await ca.issue('service');
   const isReused: boolean[] = [];
@@ -165,14 +165,15 @@ test('a TLS session is resumed, also after a garbage collection, for which undic
   await once(server, 'listening');
   closeAfterTest(() => void server.close());
   const url = `https://127.0.0.1:${portOf(server.address())}/`;
-  const { read } = startOutcomes(url, { tls: { ca: ca.cert } });
+  const { write } = startOutcomes(url, { tls: { ca: ca.cert } });
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  for (let n = 0; n < 4; n++) {
-    expect(await read()).toBe('success');
+  for (const callers of [['ada'], ['bob', 'cyd'], ['dan', 'eve', 'ada']]) {
+    const writes = callers.map((name) => write(upgradeToHq, scopeOf(name, undefined, name)));
+    expect(await Promise.all(writes)).toEqual(callers.map(() => 'success'));
     for (let waits = 0; waits < 10; waits++) await immediate(); // The session arrives after the response.
     collect();
     await immediate();
   }
-  expect(isReused).toEqual([false, true, true, true]);
+  expect(isReused).toEqual([false, ...Array(5).fill(true)]);
 });
