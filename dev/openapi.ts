@@ -45,7 +45,8 @@ const json = (schema: unknown, example?: unknown) => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 });
 
-function parametersOf({ properties = {}, required = [], additionalProperties }: WireType) {
+/** The parameters of a query, as OpenAPI describes them. */
+export function parametersOf({ properties = {}, required = [], additionalProperties }: WireType) {
   const named = Object.entries(properties).map(([name, type]) => {
     return { name, in: 'query', required: required.includes(name), schema: schemaOf(type) };
   });

@@ -6,8 +6,12 @@ export const readFields =
 /** Those of a write. */
 export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
 
+/** The arguments of `workflowAction` besides `action`, with a value for each parameter of the action. */
+const furtherArguments: Readonly<Record<string, string>> = {};
+
 /** The arguments of `workflowAction` for an action. */
-export const actionArguments = (action: string) => `action: ${action}`;
+export const actionArguments = (action: string) =>
+  `action: ${action} ${furtherArguments[action] ?? ''}`.trim();
 
 /** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
 export const anyWrite = (selection = '__typename') =>

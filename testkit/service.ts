@@ -8,6 +8,8 @@ export type Received = {
   method: string;
   /** Path and query. */
   url: string;
+  /** The path without the query. */
+  path: string;
   headers: IncomingMessage['headers'];
   body: string;
 };
@@ -23,7 +25,8 @@ export async function startStub(reply: Reply) {
     const { method = '', url = '', headers } = request;
     const body = await text(request).catch(() => undefined);
     if (body === undefined) return; // The connection closed first.
-    await reply(response, { method, url, headers, body });
+    const [path = ''] = url.split('?', 1);
+    await reply(response, { method, url, path, headers, body });
   });
   return { url: `${origin}/`, server };
 }

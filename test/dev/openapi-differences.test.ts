@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { openApi } from '../../dev/openapi.ts';
+import { openApi, parametersOf } from '../../dev/openapi.ts';
 import { openApiDifferences } from '../../dev/openapi-differences.ts';
 import { readOpenApi } from '../../dev/openapi-file.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
 import { startProcess } from '../../testkit/process.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 
@@ -39,14 +40,7 @@ const targets = [
   ...[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 22, 23, 24, 26, 27, 33, 34, 35, 36, 37, 38],
   ...[39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 4001, -1],
 ];
-const actions = [
-  'restartWorkflowAndMoveToNext',
-  'reStoreGlobalSolution',
-  'reStoreSolution',
-  'restartWorkflow2',
-  'updateSolutionGuide',
-  'upgradeToHQ',
-];
+const actions = ledger.operations.filter(({ action }) => action !== undefined);
 
 /** The description of a service whose declarations are those of the gateway, with all fields nullable and identifiers of 64 bits. */
 function describeService({ openapi, integer, nullable, name }: Dialect = swashbuckle) {
@@ -94,7 +88,12 @@ function describeService({ openapi, integer, nullable, name }: Dialect = swashbu
         name: 'option',
         required: false,
       }),
-      ...Object.fromEntries(actions.map((action) => [`/${action}`, get('ServiceStatus')])),
+      ...Object.fromEntries(
+        actions.map(({ name, parameters }) => [
+          `/${name}`,
+          get('ServiceStatus', ...parametersOf(parameters)),
+        ]),
+      ),
     } as Record<string, Schema>,
     components: {
       schemas: {

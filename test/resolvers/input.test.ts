@@ -4,7 +4,7 @@ import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import { actionArguments, anyWrite, writes } from '../../testkit/graphql-operation.ts';
-import { json, startService } from '../../testkit/service.ts';
+import { json, type Received, startService } from '../../testkit/service.ts';
 import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
@@ -30,29 +30,33 @@ const start = () => share(success);
 
 const csvBody = '{"PictureName":"Zürich.csv","PictureStream":"YSzDvA0K5p2x5LqsLPCfj60K"}';
 
-/** An operation: its document, and the method, path and body of its request. */
-type Operation = [document: string, method: string, url: string, body: string];
+/** An operation: its document, and the request to the service. */
+type Operation = [document: string, sent: Partial<Received> & { body: string }];
+const post = (url: string, body: string) => ({ method: 'POST', url, body });
 
 test.each<Operation>([
-  [glCodes, 'GET', '/getGLCodes5?target=5&project=north&includeHide=false', ''],
-  [`mutation { ${writes.saveApproverList} }`, 'POST', '/saveApproverList', '[{"name":"Ada"}]'],
+  [
+    glCodes,
+    { method: 'GET', url: '/getGLCodes5?target=5&project=north&includeHide=false', body: '' },
+  ],
+  [`mutation { ${writes.saveApproverList} }`, post('/saveApproverList', '[{"name":"Ada"}]')],
   [
     'mutation { uploadWorkflowCsv(input: { fileName: "Zürich.csv", csv: "a,ü\\r\\n東京,🏭\\n" }) { __typename } }',
-    'POST',
-    '/updateWorkflowCSV',
-    csvBody,
+    post('/updateWorkflowCSV', csvBody),
   ],
+  // The parameters of actions are tested in test/upstream/operations.test.ts.
   ...ledger.operations.flatMap(({ name, action }): Operation[] => {
     if (action === undefined) return [];
     const field = `workflowAction(${actionArguments(action)}) { __typename }`;
-    return [[`mutation { ${field} }`, 'GET', `/${name}`, '']];
+    return [[`mutation { ${field} }`, { method: 'GET', path: `/${name}`, body: '' }]];
   }),
-])('%s is sent with the unchanged token', async (document, method, url, body) => {
+])('%s is sent with the unchanged token', async (document, expected) => {
+  const { method, body } = expected;
   const { service, gateway } = start();
   const { errors } = await gateway.graphql(document, {}, { 'x-request-id': 'request-1' });
 
   expect(errors).toBeUndefined();
-  expect(service.received).toEqual([expect.objectContaining({ method, url, body })]);
+  expect(service.received).toEqual([expect.objectContaining(expected)]);
   const { headers = {} } = service.received[0] ?? {};
   expect(headers).toMatchObject({
     authorization: `Bearer ${gateway.token}`,
@@ -65,8 +69,8 @@ test.each<Operation>([
   const ofBody = { 'content-type': 'application/json', 'content-length': bytes };
   const { 'content-type': type, 'content-length': length, 'transfer-encoding': coding } = headers;
   const sent = { 'content-type': type, 'content-length': length, 'transfer-encoding': coding };
-  const isRead = url.startsWith('/getGLCodes5');
-  expect(sent).toEqual(method === 'POST' ? ofBody : isRead ? {} : { 'content-length': '0' });
+  const ofGet = document === glCodes ? {} : { 'content-length': '0' };
+  expect(sent).toEqual(method === 'POST' ? ofBody : ofGet);
 });
 
 test('the path of the base URL is kept', async () => {
@@ -376,5 +380,5 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const faults = [{ path: ['action'], message }];
   const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
   expect(errors).toMatchObject([{ path: ['other'], message, extensions }]);
-  expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
+  expect(service.received.map(({ path }) => path)).toEqual(['/restartWorkflow2']);
 });

@@ -341,7 +341,7 @@ test('writes of the same iteration are sent when their log lines are written, an
   const writing = [1, 2].map(() => calls.write(upgradeToHq, scopeOf()));
   while (flushes.length < 2) await immediate();
   await calls.read(glCodesOf(), scopeOf()); // In this time, a write would have arrived.
-  expect(service.received.map(({ url }) => url.split('?')[0])).toEqual(['/getGLCodes5']);
+  expect(service.received.map(({ path }) => path)).toEqual(['/getGLCodes5']);
   const sent = { requestId: 'request-1', operation: 'upgradeToHQ' };
   const lines = recorder.lines.filter(({ msg }) => msg === 'sent');
   expect(lines).toMatchObject([sent, sent]);
