@@ -130,7 +130,7 @@ function readCommand(): Command | string {
     const { query, token = process.env.CONTRACT_TOKEN, openapi } = values;
     if (openapi !== undefined) return { openapi };
     if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
-    if (values['stand-in'] !== undefined) return { url, standIn: Number(values['stand-in']) };
+    if (values['stand-in'] !== undefined) return readStandIn(url, values['stand-in']);
     if (token === undefined) {
       return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
     }
@@ -140,8 +140,21 @@ function readCommand(): Command | string {
   }
 }
 
+function readStandIn(url: string, port: string): Command | string {
+  const standIn = Number(port);
+  const isPort = /^\d+$/.test(port) && standIn > 0 && standIn < 65_536;
+  return isPort
+    ? { url, standIn }
+    : 'The port of the stand-in must be a whole number from 1 to 65535.';
+}
+
 async function run(command: Command): Promise<{ text: string; isFine: boolean }> {
-  if ('standIn' in command) return checkPath(command);
+  if ('standIn' in command) {
+    process.stderr.write(
+      'This takes about 70 seconds, and longer if a proxy sends nothing for a while after a failure.\n',
+    );
+    return checkPath(command);
+  }
   if ('openapi' in command) return checkDescription(command.openapi);
   const { text, isAsDeclared } = await checkContract(command);
   return { text, isFine: isAsDeclared };

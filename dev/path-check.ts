@@ -14,93 +14,184 @@ type Options = {
   readonly standIn: number;
   /** How long the stand-in is silent at least, in milliseconds. The default is longer than the 60 s that many proxies wait. */
   readonly silenceMs?: number;
+  /** How long the check waits for a proxy that sends nothing to a server that has just failed, in milliseconds. */
+  readonly recoveryMs?: number;
 };
 
-/** What the stand-in does, how it replies to a request before and to this one, and how often this one should arrive. */
+/** What the stand-in does, how it replies to a request before and to this one, and how often this one is sent. */
 const cases = [
   { does: 'closes a new connection', before: 'last', reply: 'close', sent: 1 },
   { does: 'closes a connection that was used before', before: 'ok', reply: 'close', sent: 1 },
   { does: 'resets a connection', before: 'ok', reply: 'reset', sent: 1 },
   { does: 'answers 502', before: 'ok', reply: '502', sent: 1 },
   { does: 'answers 503', before: 'ok', reply: '503', sent: 1 },
-  { does: 'answers two equal requests', before: 'ok', reply: 'ok', sent: 2 },
-  { does: 'allows caches, two equal requests', before: 'ok', reply: 'cacheable', sent: 2 },
+  // Some caches keep a response only after a few equal requests.
+  { does: 'answers five equal requests', before: 'ok', reply: 'ok', sent: 5 },
+  { does: 'allows caches, five equal requests', before: 'ok', reply: 'cacheable', sent: 5 },
 ] as const;
+
+/** The operations whose paths are checked: the read, and the writes that are GET requests. A proxy may treat each path in another way. */
+const read = ledger.probe.operation.name;
+const writes = ledger.operations.filter(
+  ({ method, effect }) => method === 'GET' && effect === 'write',
+);
+
+/** A proxy may treat requests with a token in another way. The service rejects this token, if the URL leads to it by mistake. */
+const authorization = 'Bearer e30.e30.e30';
 
 /**
  * Starts a stand-in for the service, and sends requests to it through whatever stands before the service. They are those of the
- * gateway for a GET that writes, but have the path of the read, so that nothing is written if the URL leads to the real service.
+ * gateway for a GET that writes, with a made-up token. The first one has the path of the read. The path of a write is checked
+ * only if an OPTIONS request, which changes nothing, has reached the stand-in by it.
  */
-export async function checkPath({ url, standIn, silenceMs = 65_000 }: Options) {
-  const { arrivalsOf, server } = await startCountingServer(standIn, '0.0.0.0');
-  const base = new URL(ledger.probe.operation.name, url.endsWith('/') ? url : `${url}/`);
-  const clients = [createClient(base), createClient(base)] as const;
-  const [{ send }, another] = clients;
+export async function checkPath({
+  url,
+  standIn,
+  silenceMs = 65_000,
+  recoveryMs = 12_000,
+}: Options) {
+  const service = await startCountingServer(standIn, '0.0.0.0');
+  let isForeign = false;
+  service.server.on('clientError', (_, socket) => {
+    isForeign = true;
+    socket.destroy();
+  });
+  const first = createPath(url, read, service);
+  const others = writes.map(({ name }) => createPath(url, name, service));
   try {
-    const status = await send('start', 'ok');
-    if (arrivalsOf('start').length === 0) {
-      const text = `${base} (${status}) does not lead to the stand-in on port ${standIn}. Nothing was checked.\n`;
+    const status = await first.send('start', 'ok');
+    if (first.arrivals('start') === 0) {
+      const hint = isForeign ? ' What arrived there was no HTTP. Let the proxy use http.' : '';
+      const text = `${first.base} (${status}) does not lead to the stand-in on port ${standIn}.${hint} Nothing was checked.\n`;
       return { text, isFine: false };
     }
-    const end = new AbortController();
-    const silent = another.send('silent', 'silent', end.signal);
-    const rows = [];
-    for (const [index, { does, before, reply, sent }] of cases.entries()) {
-      await send(`before ${index}`, before);
-      for (let number = 0; number < sent; number += 1) await send(`case ${index}`, reply);
-      rows.push(describe(does, sent, arrivalsOf(`case ${index}`).length));
+    const reached = [first];
+    const unreached = [];
+    for (const path of others) {
+      const status = await path.send('start', 'ok', { method: 'OPTIONS' });
+      if (path.arrivals('start') > 0) reached.push(path);
+      else unreached.push(`OPTIONS ${path.base} (${status})`);
     }
-    await Promise.race([silent, sleep(silenceMs)]);
-    end.abort();
-    rows.push(describe(`is silent for ${silenceMs / 1000} s`, 1, arrivalsOf('silent').length));
-    return reportOf(base, rows);
+    return reportOf(await checkAll(reached, silenceMs, recoveryMs), unreached);
   } finally {
-    for (const client of clients) client.close();
-    server.closeAllConnections();
-    server.close();
+    for (const path of [first, ...others]) path.close();
+    service.server.closeAllConnections();
+    service.server.close();
   }
 }
 
-type Row = { text: string; isFine: boolean };
-
-function describe(does: string, sent: number, arrivals: number): Row {
-  const fault = arrivals > sent ? 'REPEATED' : 'ANSWERED ON THE WAY';
-  const isFine = arrivals === sent;
-  const numbers = `${sent} sent, ${arrivals} arrived${isFine ? '' : `  ${fault}`}`;
-  return { text: `  ${does.padEnd(42)}${numbers}\n`, isFine };
+/** Checks one path after the other, because a failure on one may stop others. The silence is the same for all. */
+async function checkAll(paths: Path[], silenceMs: number, recoveryMs: number) {
+  const does = `is silent for ${silenceMs / 1000} s`;
+  const end = AbortSignal.timeout(silenceMs);
+  const silent = paths.map((path) => path.send('silent', 'silent', { agent: false, end }));
+  const results = [];
+  for (const path of paths) results.push({ path, rows: await checkCases(path, recoveryMs) });
+  const statuses = await Promise.all(silent);
+  for (const [index, { path, rows }] of results.entries()) {
+    rows.push(describe(does, 1, path.arrivals('silent'), statuses[index]));
+  }
+  return results;
 }
 
-function reportOf(base: URL, rows: Row[]): Row {
-  const isFine = rows.every((row) => row.isFine);
-  const result = isFine
-    ? 'Nothing on the way repeated or answered a GET.'
-    : 'Something on the way repeats or answers GET requests: docs/how-to/proxy-before-the-service.md says what stops it.';
-  const lines = rows.map(({ text }) => text).join('');
-  return { text: `GET ${base}\n\nThe stand-in\n${lines}\n${result}\n`, isFine };
+type Service = Awaited<ReturnType<typeof startCountingServer>>;
+type Path = ReturnType<typeof createPath>;
+
+/** Sends the requests of all cases by one path. */
+async function checkCases(path: Path, recoveryMs: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [index, one] of cases.entries()) {
+    const label = `case ${index}`;
+    const status = await sendCase(path, label, one, recoveryMs);
+    rows.push(describe(one.does, one.sent, path.arrivals(label), status));
+  }
+  return rows;
 }
+
+/** Sends the requests of a case, again if none has arrived: a proxy may send nothing for a while after a failure. Returns the last status. */
+async function sendCase(
+  path: Path,
+  label: string,
+  { before, reply, sent }: (typeof cases)[number],
+  recoveryMs: number,
+): Promise<string> {
+  const deadline = performance.now() + recoveryMs;
+  while (true) {
+    let status = await path.send(`before ${label}`, before);
+    const requests = status === '200' ? sent : 0;
+    for (let number = 0; number < requests; number += 1) status = await path.send(label, reply);
+    if (path.arrivals(label) > 0 || performance.now() > deadline) return status;
+    await sleep(100);
+  }
+}
+
+type Row = { readonly text: string; readonly fault: string };
+
+function describe(does: string, sent: number, arrivals: number, status = ''): Row {
+  const isAnswered = arrivals < sent && status === '200';
+  const missing = isAnswered ? 'ANSWERED ON THE WAY' : `DID NOT ARRIVE (${status})`;
+  const fault = arrivals === sent ? '' : arrivals > sent ? 'REPEATED' : missing;
+  return {
+    text: `  ${does.padEnd(42)}${sent} sent, ${arrivals} arrived  ${fault}`.trimEnd(),
+    fault,
+  };
+}
+
+/** Paths with the same result share one table. */
+function reportOf(results: { path: Path; rows: Row[] }[], unreached: string[]) {
+  const tables = Map.groupBy(results, ({ rows }) => rows.map(({ text }) => `${text}\n`).join(''));
+  const found = Array.from(tables, ([table, group]) => {
+    const urls = group.map(({ path }) => `GET ${path.base}\n`).join('');
+    return `${urls}\nThe stand-in\n${table}\n`;
+  });
+  const faults = results.flatMap(({ rows }) => rows.map(({ fault }) => fault)).filter(Boolean);
+  const isIncomplete = faults.some((fault) => fault.startsWith('DID NOT'));
+  const hasFaults = faults.some((fault) => !fault.startsWith('DID NOT'));
+  const missing = unreached.map(
+    (text) => `Not checked, because this does not reach the stand-in: ${text}\n`,
+  );
+  const text = [
+    ...found,
+    ...missing,
+    hasFaults
+      ? 'Something on the way repeats or answers GET requests: docs/how-to/proxy-before-the-service.md says what stops it.\n'
+      : 'No request that arrived was repeated or answered on the way.\n',
+    isIncomplete ? 'Some requests did not arrive, so the check is not complete.\n' : '',
+  ].join('');
+  return { text, isFine: faults.length + unreached.length === 0 };
+}
+
+type Sending = { readonly method?: string; readonly agent?: false; readonly end?: AbortSignal };
 
 /**
- * Creates a client that keeps its connection, as the gateway does. Its `send` sends a request with a name and the reply that it
- * asks for, and returns its status, or what went wrong. It never sends one twice, as `fetch` does after 421.
+ * Creates what sends requests to the path of an operation. It keeps its connection, as the gateway does. A request has a label,
+ * and the reply that it asks for. `send` returns its status, or what went wrong. It never sends one twice, as `fetch` does after 421.
  */
-function createClient(base: URL) {
+function createPath(url: string, name: string, { arrivalsOf }: Service) {
+  const base = new URL(name, url.endsWith('/') ? url : `${url}/`);
   const run = Date.now(); // So that no cache has a response of an earlier run.
   const [request, Agent] =
     base.protocol === 'https:' ? [httpsRequest, HttpsAgent] : [httpRequest, HttpAgent];
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const headers = { ...defineRequest(base, 'GET').headers, ...emptyContent };
+  const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = { ...defineRequest(base, 'GET').headers, ...emptyContent, authorization };
+  const caseOf = (label: string) => `${name} ${label}`;
+  async function send(label: string, reply: string, { method = 'GET', ...options }: Sending = {}) {
+    const { agent = kept, end = AbortSignal.timeout(60_000) } = options;
+    const query = new URLSearchParams({ run: String(run), case: caseOf(label), reply });
+    try {
+      const target = new URL(`?${query}`, base);
+      const sent = request(target, { method, agent, headers, signal: end }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      for await (const _ of response);
+      return String(response.statusCode);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
   return {
-    close: () => agent.destroy(),
-    async send(name: string, reply: string, end = AbortSignal.timeout(60_000)): Promise<string> {
-      const target = new URL(`?run=${run}&case=${name}&reply=${reply}`, base);
-      try {
-        const sent = request(target, { agent, headers, signal: end }).end();
-        const [response] = (await once(sent, 'response')) as [IncomingMessage];
-        for await (const _ of response);
-        return String(response.statusCode);
-      } catch (error) {
-        return error instanceof Error ? error.message : String(error);
-      }
-    },
+    base,
+    send,
+    arrivals: (label: string) => arrivalsOf(caseOf(label)).length,
+    close: () => kept.destroy(),
   };
 }

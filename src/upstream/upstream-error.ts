@@ -179,7 +179,7 @@ export class OutcomeUnknown {
       this.code === 'ORPHANED'
         ? 'The first request with this idempotency key did not record its outcome.'
         : (this.reason ?? failures[this.code].message);
-    return `${reason} The operation may or may not have taken effect. It was not repeated.`;
+    return `${reason} The operation may or may not have taken effect. The gateway did not repeat it.`;
   }
 }
 

@@ -62,7 +62,7 @@ test('a refusal that reports success contradicts itself, so the outcome is unkno
   expect(data.result).toMatchObject({
     code: 'UPSTREAM_INVALID_RESPONSE',
     message:
-      'The service rejected the request and reported success. The operation may or may not have taken effect. It was not repeated.',
+      'The service rejected the request and reported success. The operation may or may not have taken effect. The gateway did not repeat it.',
   });
 });
 
@@ -105,7 +105,7 @@ test('the words of a failure are shown with the unknown outcome, also to a repea
     expect(data.result).toMatchObject({
       code: 'UPSTREAM_FAILED',
       message:
-        'The service failed and says: "It says why." The operation may or may not have taken effect. It was not repeated.',
+        'The service failed and says: "It says why." The operation may or may not have taken effect. The gateway did not repeat it.',
     });
   }
   const { errors } = await gateway.graphql(read);

@@ -66,7 +66,7 @@ test.each([
       const { data } = await gateway.graphql(write, {}, key);
       expect(data.result).toMatchObject({
         code: 'UPSTREAM_INVALID_RESPONSE',
-        message: `The response of the service is ${limit} The operation may or may not have taken effect. It was not repeated.`,
+        message: `The response of the service is ${limit} The operation may or may not have taken effect. The gateway did not repeat it.`,
       });
     }
     expect(service.received).toHaveLength(1);
