@@ -106,8 +106,10 @@ function createOriginCheck(log: Logger, observer: CallObserver) {
     if (operation.effect === 'write') {
       throw invalidResponse(`a cache has responded, by the header ${header}`);
     }
-    if (!isLogged)
-      log.warn({ operation: operation.name, header }, 'a cache responds in place of the service');
+    const hint =
+      'Switch it off for UPSTREAM_BASE_URL, because it answers the GET requests that change something too.';
+    const fields = { operation: operation.name, header, hint };
+    if (!isLogged) log.warn(fields, 'a cache responds in place of the service');
     isLogged = true;
   };
 }

@@ -32,7 +32,14 @@ test.each([
   ['X-Cache', 'HIT from proxy.example.com'],
   ['X-Cache', 'Hit from cloudfront'],
   ['X-Cache', ['MISS from a', 'HIT from b']],
+  ['X-Cache', 'TCP_MEM_HIT'],
+  ['X-Cache', 'RefreshHit from cloudfront'],
   ['X-Cache-Status', 'HIT'],
+  ['X-Cache-Status', 'STALE'],
+  ['X-Cache-Status', 'UPDATING'],
+  ['X-Cache-Status', 'REVALIDATED'],
+  ['CF-Cache-Status', 'HIT'],
+  ['X-Varnish', '32770 3'],
 ])(
   'a write that a cache has answered (%s: %j) is unknown, and a read is served',
   async (...row) => {
@@ -50,7 +57,11 @@ test.each([
   ['Cache-Status', 'hits; fwd=uri-miss; detail=hit'],
   ['X-Cache', 'MISS from proxy.example.com'],
   ['X-Cache', 'Error from cloudfront'],
+  ['X-Cache', 'Miss from hitchhiker.example.com'],
   ['X-Cache-Status', 'BYPASS'],
+  ['X-Cache-Status', 'EXPIRED'],
+  ['CF-Cache-Status', 'DYNAMIC'],
+  ['X-Varnish', '32772'],
   ['X-Cache-Lookup', 'HIT from proxy.example.com:80'],
   ['Via', '1.1 varnish'],
 ])('a write with %s: %s was answered by the service', async (name, value) => {

@@ -39,9 +39,8 @@ export class BodyParts {
     if (this.#limits.cutsTexts && this.#received > LONG_BODY) this.#cutter ??= this.#cutAll();
     const kept = this.#cutter?.cut(part) ?? part;
     this.#kept += kept.length;
-    if (this.#kept > this.#limits.maxBytes || this.#received > this.maxBytes) {
-      throw tooLong(this.#limits.maxBytes);
-    }
+    if (this.#received > this.maxBytes) throw tooLong(this.maxBytes);
+    if (this.#kept > this.#limits.maxBytes) throw tooLong(this.#limits.maxBytes);
     if (!this.#limits.tryReserve(kept.length + PART_BYTES)) throw noRoom();
     this.#parts.push(kept);
   }

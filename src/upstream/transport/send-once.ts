@@ -118,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const cutsTexts = this.#limits.cutsTexts === true && !('content-encoding' in headers);
     this.#body = new BodyParts({ ...this.#limits, cutsTexts });
     const bytes = Number(headers['content-length']);
-    if (bytes > this.#body.maxBytes) controller.abort(tooLong(this.#limits.maxBytes));
+    if (bytes > this.#body.maxBytes) controller.abort(tooLong(this.#body.maxBytes));
     else if (bytes > AT_ONCE) void this.#pauseUntil(this.#reserve(bytes), controller);
   }
 
