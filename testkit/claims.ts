@@ -37,7 +37,7 @@ export function claimsOn(
   );
   const find = async (key: string, more: More = {}): Promise<unknown> => {
     try {
-      const found = await claims.claim(claimOf(key, randomUUID(), more));
+      const { result: found } = await claims.claim(claimOf(key, randomUUID(), more));
       return found.state === 'recorded' ? found.outcome : found.state;
     } catch (error) {
       if (error instanceof StoreUnavailable || error instanceof KeyRejected) return error.reason;
@@ -51,7 +51,8 @@ export function claimsOn(
     losses,
     /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
     find,
-    claim: (key: string, owner: string, more: More = {}) => claims.claim(claimOf(key, owner, more)),
+    claim: async (key: string, owner: string, more: More = {}) =>
+      (await claims.claim(claimOf(key, owner, more))).result,
     record: (key: string, owner: string, outcome: unknown, more: More = {}) =>
       claims.record(claimOf(key, owner, more), outcome),
     release: (key: string, owner: string, more: More = {}) =>

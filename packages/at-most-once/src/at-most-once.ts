@@ -1,4 +1,4 @@
-import { type Claim, Claims, type Settlement, type WriteState } from './claims.ts';
+import { type Claim, Claims, type SeenKey, type Settlement, type WriteState } from './claims.ts';
 import { Completeness } from './completeness.ts';
 import type { Intent } from './intent.ts';
 import { KeyRejected } from './key-rejected.ts';
@@ -185,33 +185,35 @@ export class AtMostOnce {
     execute: () => Promise<Executed<Value>>,
   ): Promise<WriteResult<Value> | null> {
     const claiming = this.#use('claim', claim.caller, this.#claims.claim(claim));
-    const result = await claiming.catch((error: unknown) => {
+    const { result, seen } = await claiming.catch((error: unknown) => {
       if (error instanceof ReplyLost) void this.#release(claim);
       throw error;
     });
-    if (result.state === 'claimed') return this.#execute(claim, execute);
+    if (result.state === 'claimed') return this.#execute(claim, seen, execute);
     return result.state === 'in-flight' ? null : result;
   }
 
   /** Executes a claimed write. Until the store has the outcome, repeats get it from `#openWrites`. */
   async #execute<Value>(
     claim: Claim,
+    seen: SeenKey,
     execute: () => Promise<Executed<Value>>,
   ): Promise<WriteResult<Value>> {
     const open = this.#openWrites.begin(claim);
     const { value, record } = await execute().catch(async (error: unknown) => {
-      if (this.#options.isWithoutEffect?.(error)) await this.#release(claim);
+      if (this.#options.isWithoutEffect?.(error)) await this.#release(claim, seen);
       this.#openWrites.end(open);
       throw error;
     });
     open.record = { outcome: record };
-    const recording = () => this.#use('record', claim.caller, this.#claims.record(claim, record));
+    const recording = () =>
+      this.#use('record', claim.caller, this.#claims.record(claim, record, seen));
     await this.#openWrites.update(claim.caller, recording, open);
     return { state: 'executed', value };
   }
 
-  async #release(claim: Claim): Promise<void> {
-    const release = () => this.#use('release', claim.caller, this.#claims.release(claim));
+  async #release(claim: Claim, seen?: SeenKey): Promise<void> {
+    const release = () => this.#use('release', claim.caller, this.#claims.release(claim, seen));
     await this.#openWrites.update(claim.caller, release);
   }
 

@@ -17,8 +17,6 @@ export type Claim = Intent & {
   fingerprint: string;
   /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
   leaseMs: number;
-  /** The key as this process last saw it, so that the next change need not read it. Kept while the write is in flight. */
-  held?: Held | undefined;
 };
 
 /** What became of a write that an earlier request has executed, or may have. */
@@ -30,14 +28,14 @@ export type WriteState =
   /** Final. */
   | { state: 'recorded'; outcome: unknown };
 
+/** A key as this process last saw it, so that its next change need not read it. */
+export type SeenKey = { readonly entry: Entry | null; readonly content: KeyContent };
+
 /** The result of a claim. `claimed`: the key was free, and the write may be sent. */
-export type ClaimResult = { state: 'claimed' } | WriteState;
+type ClaimResult = { state: 'claimed' } | WriteState;
 
 /** How long a change may wait for other changes, and be repeated because of them, in milliseconds. */
 const MAX_WAIT_MS = 5000;
-
-type Held = { entry: Entry | null; content: KeyContent };
-type Changing = Intent & Pick<Claim, 'held'>;
 
 /** What became of the fields that were executed with a key. */
 export type Settlement = {
@@ -112,7 +110,7 @@ export class Claims {
    *
    * @throws KeyRejected, StoreUnavailable
    */
-  async claim(claim: Claim): Promise<ClaimResult> {
+  async claim(claim: Claim): Promise<{ result: ClaimResult; seen: SeenKey }> {
     const decide: Decide<ClaimResult> = (content, now) => {
       const write = writeOf(content, claim);
       if (write === undefined) return this.#claimNew(content, claim, now);
@@ -123,8 +121,7 @@ export class Claims {
     // Most keys are new, so the first attempt does not read. That of a repeat does, because its entry may expire before the
     // change is made.
     const isNew = !claim.ageMs && this.#completeness.judge(claim) === 'new';
-    claim.held = isNew ? toHeld(null) : undefined;
-    return this.#change(claim, decide);
+    return this.#change(claim, decide, { seen: isNew ? toSeen(null) : undefined });
   }
 
   /** The rule for a write that a key does not have yet. */
@@ -139,8 +136,8 @@ export class Claims {
     return this.#stateOf(content, lostWrite(claim, now), now);
   }
 
-  /** Stores the outcome of a claim, also after its lease. */
-  async record(claim: Claim, outcome: unknown): Promise<void> {
+  /** Stores the outcome of a claim, also after its lease. `seen` is the key as the claim has left it. */
+  async record(claim: Claim, outcome: unknown, seen?: SeenKey): Promise<void> {
     const decide: Decide<void> = (content, now) => {
       // The store has lost the claim if it has no write of this name, or one without an owner.
       const write = writeOf(content, claim) ?? lostWrite(claim, now);
@@ -149,7 +146,7 @@ export class Claims {
       if (!isOwn || write.outcome !== undefined) return { result: undefined };
       return { next: withWrite(content, { ...write, outcome }), result: undefined };
     };
-    await this.#change(claim, decide, true);
+    await this.#change(claim, decide, { seen, isUrgent: true });
   }
 
   /**
@@ -157,7 +154,7 @@ export class Claims {
    * orphaned, the key stays closed for it, because the client may have sent the write with another key since. If the entry
    * does not have the claim, the entry is replaced, so that the store does not accept a claim that is still on its way.
    */
-  async release(claim: Claim): Promise<void> {
+  async release(claim: Claim, seen?: SeenKey): Promise<void> {
     const decide: Decide<void> = (content) => {
       const write = writeOf(content, claim);
       const replaced = { ...content, isReplaced: true };
@@ -172,7 +169,7 @@ export class Claims {
       const writes = content.writes.filter((one) => one !== write);
       return { next: { ...content, writes }, result: undefined };
     };
-    await this.#change(claim, decide, true);
+    await this.#change(claim, decide, { seen, isUrgent: true });
   }
 
   /** Closes a key for the fields that have no claim, and returns the others. */
@@ -191,36 +188,37 @@ export class Claims {
       // Without a change, nothing is stored: hundreds of settlements of one key would rewrite it one after another.
       return { ...(next !== content && { next }), result: { writes, isComplete } };
     };
-    // A copy, because `#change` keeps what it has stored in it, and settling again must read the entry.
-    return this.#change({ ...of }, decide);
+    return (await this.#change(of, decide)).result;
   }
 
   /**
-   * Applies a rule to a key: first to what this process has last seen of it, if anything, and then to what the store has,
-   * until nobody else changes the key in between. Outcomes are urgent, because repeats wait for them.
+   * Applies a rule to a key: first to `seen`, if it is given, and then to what the store has, until nobody else changes the
+   * key in between. Outcomes are urgent, because repeats wait for them.
    */
-  async #change<Result>(of: Changing, decide: Decide<Result>, isUrgent = false): Promise<Result> {
+  async #change<Result>(
+    of: Intent,
+    decide: Decide<Result>,
+    { seen, isUrgent = false }: { seen?: SeenKey | undefined; isUrgent?: boolean } = {},
+  ): Promise<{ result: Result; seen: SeenKey }> {
     const since = performance.now();
-    for (;;) {
+    for (let first = seen; ; first = undefined) {
       await this.#limiter.enter(of.caller, isUrgent);
-      const changing = this.#tryToChange(of, decide);
+      const changing = this.#tryToChange(of, decide, first);
       const changed = await changing.finally(() => this.#limiter.leave(of.caller));
-      if (changed) return changed.result;
+      if (changed) return changed;
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }
   }
 
-  /** Applies a rule to a key once. Undefined if somebody else has changed the key in between. */
-  async #tryToChange<Result>(of: Changing, decide: Decide<Result>) {
-    const { key, caller, held } = of;
-    of.held = undefined;
+  /** Applies a rule to a key once, and returns the key as it is then. Undefined if somebody else has changed it in between. */
+  async #tryToChange<Result>({ key, caller }: Intent, decide: Decide<Result>, seen?: SeenKey) {
     const basis = await this.#completeness.basis();
-    const reading = held ? undefined : await this.#store.read(key);
+    const reading = seen ? undefined : await this.#store.read(key);
     const startedAt = performance.now();
-    const { entry, content } = held ?? toHeld(reading?.entry ?? null);
-    const decision = decide(content, reading?.now ?? this.#completeness.now);
-    const { next } = decision;
-    if (next === undefined) return decision;
+    const current = seen ?? toSeen(reading?.entry ?? null);
+    const { entry, content } = current;
+    const { next, result } = decide(content, reading?.now ?? this.#completeness.now);
+    if (next === undefined) return { result, seen: current };
     const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
     const changed = isFree ? null : { version: crypto.randomUUID(), text: JSON.stringify(next) };
     const isNewKey = entry === null && next.isSettled;
@@ -228,9 +226,7 @@ export class Claims {
     const expects = { expected: entry?.version ?? null, needsRoom, basis };
     const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
     this.#completeness.note(swap, startedAt);
-    if (swap !== 'swapped') return undefined;
-    of.held = { entry: changed, content: next };
-    return decision;
+    return swap === 'swapped' ? { result, seen: { entry: changed, content: next } } : undefined;
   }
 
   /**
@@ -278,7 +274,7 @@ function lostWrite(claim: Claim, now: number): Write {
   return { ...newWrite(claim, now), owner: '', leaseEnd: now };
 }
 
-function toHeld(entry: Entry | null): Held {
+function toSeen(entry: Entry | null): SeenKey {
   if (entry) return { entry, content: parseText(keyContentSchema, entry.text) };
   return { entry, content: { isSettled: false, isComplete: false, writes: [] } };
 }

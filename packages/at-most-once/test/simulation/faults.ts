@@ -24,7 +24,7 @@ export const faults: Record<string, Fault> = {
     completeness,
     'this.#clockOffset - TRANSIT_MS - ageMs',
     'this.#clockOffset - ageMs',
-    128,
+    145,
   ],
   'no rule of retention': [completeness, 'now - content.retentionMs, earlier', '0', 4],
   'another server goes unnoticed': [
@@ -65,7 +65,7 @@ export const faults: Record<string, Fault> = {
     claims,
     'if (write.isOrphaned) {',
     'if (write.isOrphaned || write.leaseEnd <= this.#completeness.now) {',
-    102,
+    164,
   ],
   'a lease lasts until a clock has caught up': [
     claims,
