@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { CallPolicy } from '../upstream/call.ts';
 import type { Operation } from '../upstream/operations.ts';
-import { NotSent } from '../upstream/upstream-error.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { PolicyTable } from './policy-file.ts';
 import { sharedCounterIn } from './shared-count.ts';
 import { lackOf } from './token-claims.ts';
@@ -38,7 +38,7 @@ export class Policy implements CallPolicy {
   }
 
   /**
-   * Checks a call. Throws a NotSent: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to be
+   * Checks a call. Throws an UpstreamError: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to be
    * called right before it is sent: the policy may have changed while the call waited.
    */
   check(operation: Operation, subject: Subject): () => void {
@@ -48,9 +48,9 @@ export class Policy implements CallPolicy {
       const { claims, stopped } = rule;
       const lack = lackOf(subject.token, claims);
       const message = `The policy requires that ${lack}. Nothing was sent.`;
-      if (lack !== undefined) throw new NotSent('FORBIDDEN', { fault, message });
+      if (lack !== undefined) throw new UpstreamError('FORBIDDEN', { fault, message });
       if (stopped !== null) {
-        throw new NotSent('OPERATION_STOPPED', { fault, message: stopped });
+        throw new UpstreamError('OPERATION_STOPPED', { fault, message: stopped });
       }
     }
     return () => {
@@ -58,7 +58,7 @@ export class Policy implements CallPolicy {
     };
   }
 
-  /** Counts a write that is about to be sent. Rejects with a NotSent: `RATE_LIMITED`. Undefined without a limit. */
+  /** Counts a write that is about to be sent. Rejects with an UpstreamError: `RATE_LIMITED`. Undefined without a limit. */
   count(operation: Operation, { caller }: Subject): Promise<void> | undefined {
     const limit = this.#rules?.get(operation)?.limit;
     if (!limit) return undefined;
@@ -66,7 +66,7 @@ export class Policy implements CallPolicy {
     return this.#count.count(`${name} ${caller.admissionKey}`).then(({ writes, endsInMs }) => {
       if (writes <= writesPerMinute) return;
       const message = `At most ${writesPerMinute} writes a minute are allowed by the rule "${name}". Nothing was sent.`;
-      throw new NotSent('RATE_LIMITED', { fault, message, retryAfterMs: endsInMs });
+      throw new UpstreamError('RATE_LIMITED', { fault, message, retryAfterMs: endsInMs });
     });
   }
 }

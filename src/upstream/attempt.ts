@@ -28,7 +28,7 @@ export type AttemptDependencies = {
 export type AttemptOptions = {
   /** Ends the attempt. */
   signal: AbortSignal;
-  /** Called right before the request is sent. Prevents it by a NotSent. */
+  /** Called right before the request is sent. Prevents it by an UpstreamError. */
   mayStart?: (() => void) | undefined;
   /** 0 for the first attempt. */
   retry?: number;

@@ -14,7 +14,6 @@ import { RetryBudget, withRetries } from './resilience/retry.ts';
 import { memoryOf } from './responses.ts';
 import { notBegun } from './transport/send-once.ts';
 import {
-  NotSent,
   type OutcomeUnknown,
   toUpstreamError,
   UpstreamError,
@@ -42,9 +41,9 @@ type CallOptions = AttemptDependencies & {
 };
 
 /** These errors are created once, because a stack trace takes longer than the rest of a rejection. */
-const queueFull = new NotSent('UPSTREAM_BUSY', { fault: 'queue full' });
-const queuedTooLong = new NotSent('UPSTREAM_BUSY', { fault: 'queued too long' });
-const tooLate = new NotSent('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
+const queueFull = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queue full' });
+const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queued too long' });
+const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { ...notBegun, fault: 'too late to send' });
 
 /** How often a read is tried again after connection faults, 502, 503 and 504. */
 const RETRIES = 2;

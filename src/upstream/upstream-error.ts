@@ -54,7 +54,7 @@ type Details = Pick<UpstreamError, 'fault'> &
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
-  /** What the exchange says. Undefined before the attempt has asked it; then the request may have been sent. */
+  /** What `transport/send-once.ts` says. Undefined before the call has asked it; then the request may have been sent. */
   readonly sent: Sent | undefined;
   /** The cause for the log: an error code such as `ECONNRESET`, or a short description. */
   readonly fault: string;
@@ -86,13 +86,6 @@ export class UpstreamError extends Error {
   /** `retryAfterMs` in whole seconds, as it is shown to clients. */
   get retryAfterS(): number | undefined {
     return this.retryAfterMs === undefined ? undefined : Math.ceil(this.retryAfterMs / 1000);
-  }
-}
-
-/** The error of a call that failed before an attempt began, for example because it got no place: nothing was sent. */
-export class NotSent extends UpstreamError {
-  constructor(code: UpstreamErrorCode, details: Omit<Details, 'sent'>) {
-    super(code, { ...details, sent: 'no' });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AdmissionKey } from '../../admission/fair-shares.ts';
-import { NotSent, UpstreamError } from '../upstream-error.ts';
+import { notBegun } from '../transport/send-once.ts';
+import { UpstreamError } from '../upstream-error.ts';
 
 /** How many faults in a row open the circuit: those of one caller for this caller, those of several callers for all. */
 const FAULTS = 10;
@@ -9,7 +10,10 @@ const CALLERS = 3;
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
 
-const circuitOpen = new NotSent('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
+const circuitOpen = new UpstreamError('UPSTREAM_UNAVAILABLE', {
+  ...notBegun,
+  fault: 'circuit open',
+});
 
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {
