@@ -59,7 +59,7 @@ export async function checkContract({ url, token, query }: Options): Promise<Rep
   if (received.status !== 200) {
     const reason = rejectionOf(operation, received, bytes);
     const isDefault = received.status === 400 && query === undefined;
-    const text = `${head}\nOnly a response with 200 can be compared.${reason}${isDefault ? hint : ''}\n`;
+    const text = `${head}\nOnly a response with 200 can be compared.\n${reason}${isDefault ? hint : ''}`;
     return { text, isAsDeclared: false };
   }
   // A service may respond with one of several records: the one that fits best is meant.
@@ -70,14 +70,15 @@ export async function checkContract({ url, token, query }: Options): Promise<Rep
   return best ? describe(head, best) : { text: head, isAsDeclared: false };
 }
 
-const hint = ` The project of the default parameters is empty. Send one that the service knows:
-  --query 'target=5&project=north-plant&includeHide=true'`;
+const hint = `The project of the default parameters is empty. Send one that the service knows:
+  --query 'target=5&project=north-plant&includeHide=true'
+`;
 
 /** What is wrong with the parameters, in the words of the service, if it has a body of application/problem+json. */
 function rejectionOf(operation: Operation, { headers }: Response, bytes: Uint8Array): string {
   const faults = problemFaults(Object.fromEntries(headers), parsed(bytes), operation);
   const texts = faults.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`);
-  return texts.length > 0 ? `\nThe service rejects the parameters:\n${texts.join('')}\n` : '';
+  return texts.length > 0 ? `The service rejects the parameters:\n${texts.join('')}` : '';
 }
 
 /** A parsed body. Undefined if it is not JSON. */

@@ -2,7 +2,15 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { rowReaderOf } from './list-row.ts';
 import { parseBody } from './parse-body.ts';
 import { readStatus, recordedStatus, type ServiceStatus, serviceStatus } from './status-record.ts';
-import { guardOf, lenient, list as listOf, optional, readerOf, record } from './wire-types.ts';
+import {
+  ContractFault,
+  guardOf,
+  lenient,
+  list as listOf,
+  optional,
+  readerOf,
+  record,
+} from './wire-types.ts';
 
 /** The response to an operation: its record on the wire, and how it is decoded. */
 export type ServiceResponse<Result> = {
@@ -55,6 +63,14 @@ const readContainer = readerOf(
 );
 const readRows = readerOf(listOf(lenient('object')));
 
+/** Throws a ContractFault if a list is there, but its name is written in another way: it must not be taken for an empty one. */
+function rejectOtherName(value: unknown): void {
+  const other = Object.keys(Object(value)).find((name) => name.toLowerCase() === 'list');
+  if (other === undefined) return;
+  const shown = 'The list of the service is invalid: its name is not written as documented.';
+  throw new ContractFault(`expected list, got ${other}`, shown);
+}
+
 /**
  * A `list` of records with a `service_status`. A missing or null `list` counts as empty. The list counts only if the status
  * reports no problem.
@@ -67,9 +83,11 @@ export function listResponse<Row extends TObject>(
   return {
     wire: [record({ service_status: optional(serviceStatus), list: optional(listOf(row)) })],
     decode(body) {
-      const { service_status, list } = readContainer(parseBody(body));
+      const value = parseBody(body);
+      const { service_status, list } = readContainer(value);
       const status = readStatus(service_status ?? {}, 'service_status');
       if (status.status !== 0) return { ...status, list: [], bytes: body.length };
+      if (list === undefined) rejectOtherName(value);
       let exact: unknown[] | undefined;
       const exactRow = (index: number) => {
         exact ??= rowsOf(readContainer(parseBody(body, true)).list);

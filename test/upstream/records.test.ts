@@ -233,6 +233,13 @@ test.each([
   expect(() => decodeGlCodeList(list)).toThrow(expect.objectContaining({ shown, message }));
 });
 
+test.each(['List', 'LIST'])('a list with the name %s is not taken for an empty one', (name) => {
+  const body = listOf('[{"Code":"1"}]').replace('"list"', JSON.stringify(name));
+  const shown = 'The list of the service is invalid: its name is not written as documented.';
+  const message = `expected list, got ${name}`;
+  expect(() => decodeGlCodeList(body)).toThrow(expect.objectContaining({ shown, message }));
+});
+
 const itemsOf = (row: TObject, text: string) => textDecoder(listResponse(row))(listOf(text)).list;
 
 const vendor = record({
