@@ -9,10 +9,8 @@ import { keepOffGateway } from './children.ts';
 import { compare, type Group, type Pace } from './compare.ts';
 import { writePage } from './page.ts';
 import { createCredentials, ours, type Peer, peers } from './peers.ts';
-import { profile } from './profile.ts';
 import { type Suite, selectSuites, tablesOfPairs } from './suites.ts';
 import { tableOf } from './table.ts';
-import { workloadNamed } from './workloads.ts';
 
 /** `npm run bench -- [options]`. README.md explains the options and columns. */
 const { values: options } = parseArgs({
@@ -27,7 +25,6 @@ const { values: options } = parseArgs({
     node: { type: 'string' },
     calls: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
-    'cpu-prof': { type: 'string' },
     json: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
@@ -54,9 +51,7 @@ process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
 const date = new Date().toISOString().slice(0, 10);
 print(`${date}, ${machine}`);
-if (options['cpu-prof'] !== undefined) {
-  print(await profile(withVariables(ours), workloadNamed(options['cpu-prof']), credentials));
-} else if (options.calls) {
+if (options.calls) {
   const others = peers.filter(({ name }) => options.peers?.split(',').includes(name));
   const results = await countCalls([...withOther(ours), ...others], credentials);
   print(tablesOfCalls(results));
