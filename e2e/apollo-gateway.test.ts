@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { type Context, ledgerDataSource } from '../examples/federation/apollo-gateway.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
-import { testIdempotencyKeys } from './idempotency-keys.ts';
+import { testIdempotencyKeys, testReplayHeader } from './idempotency-keys.ts';
 import { testLostKeys } from './lost-keys.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
 
@@ -47,6 +47,7 @@ async function startGateway(
 
 testSupergraph(start);
 testIdempotencyKeys(start);
+testReplayHeader(start);
 testLostKeys(start, startWithTokenOnly);
 testGatewayRestart(start);
 

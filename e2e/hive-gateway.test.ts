@@ -7,7 +7,7 @@ import { closeAfterTest } from '../testkit/cleanup.ts';
 import { operation } from '../testkit/example-operation.ts';
 import { startHttpServer } from '../testkit/http-server.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
-import { testIdempotencyKeys } from './idempotency-keys.ts';
+import { testIdempotencyKeys, testReplayHeader } from './idempotency-keys.ts';
 import { testLostKeys } from './lost-keys.ts';
 import { send, startStack } from './stack.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
@@ -43,6 +43,7 @@ describe.each(runtimes)('Hive Gateway %s', (_, runtime) => {
 
   testSupergraph(start);
   testIdempotencyKeys(start);
+  testReplayHeader(start);
 
   testLostKeys(start, (supergraph) =>
     start(supergraph, { propagateHeaders: { fromClientToSubgraphs: forwardToken } }),

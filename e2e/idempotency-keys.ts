@@ -88,7 +88,10 @@ export function testIdempotencyKeys(startSupergraph: StartSupergraph): void {
     expect(errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_SETTLED');
     expect(stack.calls).toHaveLength(0);
   });
+}
 
+/** Defines the test of gateways that pass response headers on. */
+export function testReplayHeader(startSupergraph: StartSupergraph): void {
   test('the client sees that an outcome is a replay', async () => {
     const stack = await startStack();
     const url = await startSupergraph(stack.supergraphSdl);
