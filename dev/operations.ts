@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation as Declared } from '../src/upstream/operations.ts';
-import { parseBody } from '../src/upstream/parse-body.ts';
+import { parseBody } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 import { codesByProject } from './sample-data.ts';

@@ -8,7 +8,7 @@ import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
-import { createFieldObserver } from './graphql/field-metrics.ts';
+import { createFieldObserver } from './graphql/execution.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
 import type { ContextDependencies } from './graphql/request-context.ts';
 import type { Explorer } from './http/explorer.ts';

@@ -15,13 +15,14 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { RequestState } from '../request-state.ts';
+import type { FieldResult, RequestState } from '../request-state.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { GraphqlDocument } from './document.ts';
 import type { FormatError } from './error-format.ts';
-import type { FieldObserver } from './field-metrics.ts';
 import { checkInput, checkResponseName } from './input-checks.ts';
 import type { RequestContext } from './request-context.ts';
 import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
@@ -143,4 +144,20 @@ function report(state: RequestState, observe: FieldObserver, span: Span): void {
     const words = [field, result, code, invoiceId && `invoice=${invoiceId}`];
     if (isWrite) state.writes.push(words.filter(Boolean).join(' '));
   }
+}
+
+export type FieldObserver = (field: FieldResult) => void;
+
+/** Registers the metric of resolved root fields, and returns the function that counts one. */
+export function createFieldObserver(
+  metrics: Metrics,
+  operations: readonly Operation[],
+): FieldObserver {
+  const help = 'Root fields resolved, by field and by union member or error code';
+  const fields = metrics.counter('operations_total', help, 'operation', 'outcome');
+  for (const { effect, graphql: operation } of operations) {
+    fields.inc({ operation, outcome: 'INTERNAL_SERVER_ERROR' }, 0);
+    if (effect === 'write') fields.inc({ operation, outcome: 'LedgerOutcomeUnknown' }, 0);
+  }
+  return ({ field, result }) => fields.inc({ operation: field, outcome: result });
 }

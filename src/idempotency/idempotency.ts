@@ -1,11 +1,16 @@
-import { openAtMostOnce } from '@ledger-gateway/at-most-once';
+import {
+  type Intent,
+  type Limiter,
+  openAtMostOnce,
+  StoreUnavailable,
+} from '@ledger-gateway/at-most-once';
 import type { Logger } from 'pino';
+import { Gate, rejectionWith } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { createIdempotencyMetrics, measureStore } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
-import { createKeyLimiter } from './key-limiter.ts';
 import { createOutcomeOf } from './recorded-outcome.ts';
 import { createSettle } from './settle.ts';
 
@@ -57,5 +62,19 @@ export async function createIdempotency(options: Options) {
     settle: createSettle(parts),
     /** Updates the store with what it does not have yet, and closes it. */
     close: () => atMostOnce.close(),
+  };
+}
+
+/** Limits how many changes of keys are in progress, by caller: thousands of changes of one caller would delay those of others. */
+export function createKeyLimiter(): Limiter {
+  const gate = new Gate<Intent['caller']>({
+    limit: 64, // More would only wait for each other in the store.
+    maxWaiting: Infinity,
+    maxWaitMs: 5000,
+    rejection: rejectionWith(new StoreUnavailable('busy')),
+  });
+  return {
+    enter: (caller, isUrgent) => gate.enter(caller, { isUrgent }),
+    leave: (caller) => gate.leave(caller),
   };
 }

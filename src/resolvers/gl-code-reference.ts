@@ -5,7 +5,7 @@ import {
   invalidReference,
   type ReadReference,
   type Reference,
-} from '../graphql/entity.ts';
+} from '../graphql/entities.ts';
 import { formatId, type GlCodeKey, ownCodeOf } from './gl-code.ts';
 import { glCodesKey, readGlCodes } from './gl-codes.ts';
 import { expectOk } from './status-member.ts';

@@ -1,13 +1,15 @@
+import type { Logger } from 'pino';
 import type { Gate } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from './operations.ts';
 import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
+import type { ConnectionObserver } from './transport/connections.ts';
 
 /** Counts the events of calls. The names of operations come only from their declarations. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
-/** The label of the metrics of the service. */
+/** The label of the metrics of the service, and the field of its log lines. */
 const labels = { service: 'ledger' };
 
 /** Registers the metrics of calls. */
@@ -60,4 +62,17 @@ export function watchCalls(
   metrics.gauge('circuit_state', stateHelp, () => states.indexOf(circuit.state), labels);
   metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held, labels);
   metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting, labels);
+}
+
+/** Counts the connections to the service, and logs what is wrong with them. */
+export function createConnectionObserver(metrics: Metrics, log: Logger): ConnectionObserver {
+  const help = 'Connections opened to the service';
+  const opened = metrics.counter('connections_opened_total', help, 'service');
+  opened.inc(labels, 0);
+  return {
+    opened: () => opened.inc(labels),
+    closedEarly: () => log.warn(labels, 'service closed a connection early'),
+    surplus: () =>
+      log.error(labels, 'service sent a surplus response, so connections are no longer reused'),
+  };
 }

@@ -3,9 +3,8 @@ import type { WorkflowAction } from '../generated/resolvers.ts';
 import { writeJson } from '../lib/json.ts';
 import { statusMember } from '../resolvers/status-member.ts';
 import { defineOperation } from './operations.ts';
-import { parseBody } from './parse-body.ts';
 import { argumentPath } from './problem-faults.ts';
-import { listResponse, type ServiceResponse, statusResponse } from './responses.ts';
+import { listResponse, parseBody, type ServiceResponse, statusResponse } from './responses.ts';
 import { readStatus, recordedStatus, serviceStatus } from './status-record.ts';
 import {
   double,

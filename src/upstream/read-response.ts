@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { interpretError } from './error-status.ts';
 import type { UpstreamRequest } from './operations.ts';
-import { parseBody } from './parse-body.ts';
+import { parseBody } from './responses.ts';
 import { responseBody } from './transport/response-body.ts';
 import type { ExchangeLimits, RawResponse } from './transport/send-once.ts';
 import { invalidResponse, noRoom, UpstreamError } from './upstream-error.ts';

@@ -1,6 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
-import { rowReaderOf } from './list-row.ts';
-import { parseBody } from './parse-body.ts';
+import { JsonLimitExceeded, type JsonLimits, numberText, parseJson } from '../lib/json.ts';
 import { readStatus, recordedStatus, type ServiceStatus, serviceStatus } from './status-record.ts';
 import {
   ContractFault,
@@ -10,7 +9,31 @@ import {
   optional,
   readerOf,
   record,
+  type WireType,
 } from './wire-types.ts';
+
+/** Rejects invalid UTF-8, and removes a byte order mark. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The most lists and objects in a response. 16 MB of typical codes have 250,000, and empty ones take 50 times their text. */
+const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
+/** Matches a number that a double may change, or would make an integer (`1e-400`), and texts that look like such a number. */
+const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
+
+/**
+ * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if the body is not UTF-8 or not JSON, or has too many values.
+ */
+export function parseBody(body: Uint8Array, keepsDigits = false): unknown {
+  try {
+    const text = utf8.decode(body);
+    // A short body takes little memory, whatever it holds.
+    const isPlain = body.length < 262_144 && !keepsDigits && !unusualNumber.test(text);
+    return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits, keepsDigits);
+  } catch (error) {
+    // The error of the parser is not passed on, because it quotes the body, which may be confidential.
+    throw new ContractFault(error instanceof JsonLimitExceeded ? error.message : 'not JSON');
+  }
+}
 
 /** The response to an operation: its record on the wire, and how it is decoded. */
 export type ServiceResponse<Result> = {
@@ -100,4 +123,53 @@ export function listResponse<Row extends TObject>(
     // A read has no idempotency key, so its response is never recorded.
     isRecorded: (_value): _value is ListResponse<Static<Row>> => false,
   };
+}
+
+/**
+ * Creates a function that reads the row at an index of a list. Throws a ContractFault if the row is not as declared, or has none
+ * of the declared fields: then they have other names than documented.
+ *
+ * Types that are as certain as the declared ones are accepted, too: a number for a text, which is its digits as the service
+ * writes them, and the text of an integer for an integer. `exactRow` returns the same row with exact numbers.
+ */
+function rowReaderOf<Row extends TObject>(type: Row) {
+  const fields = Object.entries<WireType>(type.properties);
+  const names = fields.map(([name]) => name);
+  const isDeclared = guardOf(type);
+  const read = readerOf(type);
+  const readDeclared = (value: unknown, index: number, exactRow: () => unknown) => {
+    const row = isDeclared(value) ? value : read(converted(value, exactRow, fields), 'list', index);
+    if (names.some((name) => name in Object(value))) return row;
+    const fault = `list[${index}]: expected ${names.join(', ')}, got none of them`;
+    throw new ContractFault(fault, `has no ${names[0]?.toLowerCase()}`);
+  };
+  return (value: unknown, index: number, exactRow: () => unknown): Static<Row> => {
+    try {
+      return readDeclared(value, index, exactRow);
+    } catch (error) {
+      if (!(error instanceof ContractFault)) throw error;
+      const problem = error.shown ?? 'cannot be read';
+      const shown = `The list of the service is invalid: row ${index + 1} ${problem}.`;
+      throw new ContractFault(error.message, shown);
+    }
+  };
+}
+
+/** A row with its values as the declared types, if they are certain. */
+function converted(
+  row: unknown,
+  exactRow: () => unknown,
+  fields: readonly (readonly [name: string, WireType])[],
+): unknown {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) return row;
+  const entries = fields.map(([name, { type }]) => {
+    const value: unknown = Reflect.get(row, name);
+    if ([type].flat().includes('string')) {
+      const isNumber = numberText(value) !== undefined;
+      return [name, isNumber ? numberText(Reflect.get(Object(exactRow()), name)) : value];
+    }
+    const isInteger = typeof value === 'string' && /^-?\d{1,10}$/.test(value);
+    return [name, isInteger ? Number(value) : value];
+  });
+  return Object.fromEntries(entries);
 }

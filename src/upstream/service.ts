@@ -2,8 +2,12 @@ import type { Logger } from 'pino';
 import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type CallPolicy, UpstreamCalls } from './call.ts';
-import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
-import { createConnectionObserver } from './connection-metrics.ts';
+import {
+  createCallObserver,
+  createConnectionObserver,
+  watchCalls,
+  watchReadCache,
+} from './call-metrics.ts';
 import type { ReadRequest } from './operations.ts';
 import { ReadCache } from './read-cache.ts';
 import { createTransport, type TransportOptions } from './transport/got-client.ts';

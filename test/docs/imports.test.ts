@@ -33,7 +33,7 @@ const allowed: Record<string, string> = {
   policy:
     'lib/strict-json.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
   resolvers:
-    'errors/ graphql/argument-checks.ts graphql/entity.ts graphql/loaders.ts graphql/schema.ts lib/ upstream/ generated/ graphql',
+    'errors/ graphql/argument-checks.ts graphql/entities.ts graphql/loaders.ts graphql/schema.ts lib/ upstream/ generated/ graphql',
   generated: 'graphql/resolver-context.ts resolvers/gl-code.ts graphql',
 };
 

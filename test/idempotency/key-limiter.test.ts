@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { createKeyLimiter } from '../../src/idempotency/key-limiter.ts';
+import { createKeyLimiter } from '../../src/idempotency/idempotency.ts';
 import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { TestStore } from '../../testkit/store.ts';

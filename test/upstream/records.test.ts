@@ -2,8 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { TObject } from 'typebox';
 import { operations } from '../../src/upstream/declarations.ts';
-import { parseBody } from '../../src/upstream/parse-body.ts';
-import { listResponse, type ServiceResponse } from '../../src/upstream/responses.ts';
+import { listResponse, parseBody, type ServiceResponse } from '../../src/upstream/responses.ts';
 import {
   double,
   encoderOf,
