@@ -6,7 +6,9 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { beforeEach, expect, jest, test } from '@jest/globals';
 import { operations } from '../../../src/upstream/declarations.ts';
 import { Connections } from '../../../src/upstream/transport/connections.ts';
+import type { TlsFiles } from '../../../src/upstream/transport/tls-files.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
+import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { startTestGateway } from '../../../testkit/gateway.ts';
 import { write } from '../../../testkit/graphql-operation.ts';
@@ -85,8 +87,8 @@ async function settled(): Promise<void> {
 }
 
 /** Starts calls to a service. */
-function start(service: { url: string }, keepAliveS?: number) {
-  const { calls, counts } = startCalls(service, { keepAliveS });
+function start(service: { url: string }, keepAliveS?: number, tls: TlsFiles = {}) {
+  const { calls, counts } = startCalls(service, { keepAliveS, tls });
   let project = 0;
   return {
     counts,
@@ -180,15 +182,22 @@ test('after a surplus response, the connections of all callers end, and each req
   expect(counts.surplus).toBe(1);
 });
 
-test('what arrives just before a connection is used again is noticed, and the request goes on a new one', async () => {
-  const { url, sockets } = await startTcp((socket) => socket.on('data', () => socket.write(ok)));
-  const { read, write, counts } = start({ url }, 60);
-  await read();
-  pass(REST_MS);
-  sockets[0]?.write(ok.replace('"status":0}', '"status":3}'));
-  expect(await write()).toMatchObject({ status: 0 });
-  expect(counts).toMatchObject({ surplus: 1, opened: 2 });
-});
+test.each(['url', 'httpsUrl'] as const)(
+  'what arrives just before a connection is used again is noticed, and the request goes on a new one (%s)',
+  async (protocol) => {
+    const ca = await createPrivateCa();
+    const { [protocol]: url, sockets } = await startTcp(
+      (socket) => socket.on('data', () => socket.write(ok)),
+      protocol === 'httpsUrl' ? await ca.issue('service') : undefined,
+    );
+    const { read, write, counts } = start({ url }, 60, { ca: ca.cert });
+    await read();
+    pass(REST_MS);
+    sockets[0]?.write(ok.replace('"status":0}', '"status":3}'));
+    expect(await write()).toMatchObject({ status: 0 });
+    expect(counts).toMatchObject({ surplus: 1, opened: 2 });
+  },
+);
 
 test('the log says once that the service has sent a surplus response', async () => {
   const { url } = await startTcp((socket) => socket.on('data', () => socket.write(ok + ok)));

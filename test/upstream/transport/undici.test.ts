@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { createServer, type TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
@@ -11,7 +11,6 @@ import type { WriteRequest } from '../../../src/upstream/operations.ts';
 import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { until } from '../../../testkit/eventually.ts';
-import { portOf } from '../../../testkit/port.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
 import { scopeOf, startCalls, startOutcomes, upgradeToHq } from '../../support/upstream-call.ts';
 
@@ -154,18 +153,15 @@ test.each([
 
 test('all callers resume one TLS session, also after a garbage collection, for which undici has no reason to keep it', async () => {
   const ca = await createPrivateCa();
-  const { cert, key } = await ca.issue('service');
   const isReused: boolean[] = [];
-  const server = createServer({ cert, key }, (socket: TLSSocket) => {
-    isReused.push(socket.isSessionReused());
-    socket.on('error', () => {});
-    socket.on('data', () => socket.end(ok));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeAfterTest(() => void server.close());
-  const url = `https://127.0.0.1:${portOf(server.address())}/`;
-  const { write } = startOutcomes(url, { tls: { ca: ca.cert } });
+  const { httpsUrl } = await startTcp(
+    (socket) => {
+      isReused.push(socket instanceof TLSSocket && socket.isSessionReused());
+      socket.on('data', () => socket.end(ok));
+    },
+    await ca.issue('service'),
+  );
+  const { write } = startOutcomes(httpsUrl, { tls: { ca: ca.cert } });
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   for (const callers of [['ada'], ['bob', 'cyd'], ['dan', 'eve', 'ada']]) {
