@@ -128,8 +128,17 @@ async function run(
   result ??= await interpret();
   const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
   if (isQuery && isTooLong) result = (await runCompiled(1)) ?? result;
-  if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
+  if (result.data === undefined) throw invalidVariables();
   return result;
+}
+
+/**
+ * The error for variables that graphql-js rejects, although `checkInput` has accepted them: nothing was executed. The message of
+ * graphql-js is not used, because it repeats the values.
+ */
+function invalidVariables(): GraphQLError {
+  const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 } };
+  return new GraphQLError('The variables do not match their types.', { extensions });
 }
 
 /** Counts the results of root fields, notes those of writes for the log, and marks the span of a failure. */

@@ -3,6 +3,7 @@ import { ApolloServer, type GraphQLRequestContext } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema, GraphQLString } from 'graphql';
 import { pino } from 'pino';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
@@ -17,6 +18,7 @@ import type { Calls } from '../../src/upstream/call.ts';
 import type { UpstreamRequest } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { actionArguments } from '../../testkit/graphql-operation.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { createReservation } from '../support/admission.ts';
 import { schema } from '../support/schema.ts';
 import { scopeOf } from '../support/upstream-call.ts';
@@ -350,4 +352,35 @@ test.each<Row>([
   // The gateway has its own messages about variables.
   if (interpreted.text.includes('is required')) return;
   expect(await executeAlone({ query, variables: { ...given } })).toEqual(interpreted);
+});
+
+test('variables that graphql-js rejects although they were checked are BAD_USER_INPUT, without their values', async () => {
+  const once = new GraphQLScalarType({
+    name: 'Once',
+    parseValue: jest
+      .fn<(value: unknown) => unknown>()
+      .mockReturnValueOnce('checked')
+      .mockImplementation((value) => {
+        throw new Error(`rejects ${value}`);
+      }),
+  });
+  const other = new GraphQLSchema({
+    query: new GraphQLObjectType({
+      name: 'Query',
+      fields: { a: { type: GraphQLString, args: { v: { type: once } } } },
+    }),
+  });
+  const recorder = createLogRecorder();
+  const formatter = createErrorFormatter(recorder.createLogger('info'));
+  const server = new ApolloServer<RequestContext>({
+    ...{ schema: other, formatError: formatter, logger, documentStore: null },
+    plugins: [createExecution(formatter, () => {})],
+    dangerouslyDisableValidation: true,
+  });
+  const documents = new Documents({ ...ofDocuments, schema: other, log: logger });
+  const query = 'query ($v: Once) { a(v: $v) }';
+  const { text, errors } = await execute(server, documents, { query, variables: { v: 'secret' } });
+  expect(errors).toEqual(['BAD_USER_INPUT']);
+  expect(JSON.parse(text)).toMatchObject({ status: 400 });
+  expect(text + JSON.stringify(recorder.lines)).not.toContain('secret');
 });
