@@ -19,7 +19,9 @@ type Options = {
 };
 
 /** What the stand-in does, how it replies to a request before and to this one, and how often this one is sent. */
-const cases = [
+type Case = { does: string; before: string; reply: string; sent: number };
+
+const cases: readonly Case[] = [
   { does: 'closes a new connection', before: 'last', reply: 'close', sent: 1 },
   { does: 'closes a connection that was used before', before: 'ok', reply: 'close', sent: 1 },
   { does: 'resets a connection', before: 'ok', reply: 'reset', sent: 1 },
@@ -28,7 +30,7 @@ const cases = [
   // Some caches keep a response only after a few equal requests.
   { does: 'answers five equal requests', before: 'ok', reply: 'ok', sent: 5 },
   { does: 'allows caches, five equal requests', before: 'ok', reply: 'cacheable', sent: 5 },
-] as const;
+];
 
 /** The operations whose paths are checked: the read, and the writes that are GET requests. A proxy may treat each path in another way. */
 const read = ledger.probe.operation.name;
@@ -80,17 +82,21 @@ export async function checkPath({
   }
 }
 
-/** Checks one path after the other, because a failure on one may stop others. The silence is the same for all. */
+/** Checks one path after the other, because a failure on one may stop others. The silence at the end is the same for all. */
 async function checkAll(paths: Path[], silenceMs: number, recoveryMs: number) {
-  const does = `is silent for ${silenceMs / 1000} s`;
-  const end = AbortSignal.timeout(silenceMs);
-  const silent = paths.map((path) => path.send('silent', 'silent', { agent: false, end }));
   const results = [];
   for (const path of paths) results.push({ path, rows: await checkCases(path, recoveryMs) });
-  const statuses = await Promise.all(silent);
-  for (const [index, { path, rows }] of results.entries()) {
-    rows.push(describe(does, 1, path.arrivals('silent'), statuses[index]));
-  }
+  const silence = {
+    does: `is silent for ${silenceMs / 1000} s`,
+    before: 'ok',
+    reply: 'silent',
+    sent: 1,
+  };
+  const checked = results.map(async ({ path, rows }) => {
+    const status = await sendCase(path, 'silence', silence, recoveryMs, silenceMs);
+    rows.push(describe(silence.does, 1, path.arrivals('silence'), status));
+  });
+  await Promise.all(checked);
   return results;
 }
 
@@ -112,14 +118,16 @@ async function checkCases(path: Path, recoveryMs: number): Promise<Row[]> {
 async function sendCase(
   path: Path,
   label: string,
-  { before, reply, sent }: (typeof cases)[number],
+  { before, reply, sent }: Case,
   recoveryMs: number,
+  timeoutMs?: number,
 ): Promise<string> {
   const deadline = performance.now() + recoveryMs;
   while (true) {
     let status = await path.send(`before ${label}`, before);
     const requests = status === '200' ? sent : 0;
-    for (let number = 0; number < requests; number += 1) status = await path.send(label, reply);
+    for (let number = 0; number < requests; number += 1)
+      status = await path.send(label, reply, { timeoutMs });
     if (path.arrivals(label) > 0 || performance.now() > deadline) return status;
     await sleep(100);
   }
@@ -161,7 +169,7 @@ function reportOf(results: { path: Path; rows: Row[] }[], unreached: string[]) {
   return { text, isFine: faults.length + unreached.length === 0 };
 }
 
-type Sending = { readonly method?: string; readonly agent?: false; readonly end?: AbortSignal };
+type Sending = { readonly method?: string; readonly timeoutMs?: number | undefined };
 
 /**
  * Creates what sends requests to the path of an operation. It keeps its connection, as the gateway does. A request has a label,
@@ -172,15 +180,19 @@ function createPath(url: string, name: string, { arrivalsOf }: Service) {
   const run = Date.now(); // So that no cache has a response of an earlier run.
   const [request, Agent] =
     base.protocol === 'https:' ? [httpsRequest, HttpsAgent] : [httpRequest, HttpAgent];
-  const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { ...defineRequest(base, 'GET').headers, ...emptyContent, authorization };
   const caseOf = (label: string) => `${name} ${label}`;
-  async function send(label: string, reply: string, { method = 'GET', ...options }: Sending = {}) {
-    const { agent = kept, end = AbortSignal.timeout(60_000) } = options;
+  async function send(
+    label: string,
+    reply: string,
+    { method = 'GET', timeoutMs = 60_000 }: Sending = {},
+  ): Promise<string> {
+    const signal = AbortSignal.timeout(timeoutMs);
     const query = new URLSearchParams({ run: String(run), case: caseOf(label), reply });
     try {
       const target = new URL(`?${query}`, base);
-      const sent = request(target, { method, agent, headers, signal: end }).end();
+      const sent = request(target, { method, agent, headers, signal }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       for await (const _ of response);
       return String(response.statusCode);
@@ -192,6 +204,6 @@ function createPath(url: string, name: string, { arrivalsOf }: Service) {
     base,
     send,
     arrivals: (label: string) => arrivalsOf(caseOf(label)).length,
-    close: () => kept.destroy(),
+    close: () => agent.destroy(),
   };
 }
