@@ -203,7 +203,8 @@ test('what differs is said in words', () => {
     type: 'object',
     properties: { ...Object(schemas.GLCodeInfo).properties, CostCentre: { type: 'string' } },
   };
-  const statuses = ['restartWorkflowAndMoveToNext', 'reStoreGlobalSolution', 'reStoreSolution'];
+  const changed = ['upgradeToHQ', 'restartWorkflow2', 'updateSolutionGuide'];
+  const statuses = actions.map(({ name }) => name).filter((name) => !changed.includes(name));
   const busy = (place: string) => `differs ${place}.status: the status "BUSY" is not documented`;
   expect(findingsOf(description).toSorted()).toEqual(
     [

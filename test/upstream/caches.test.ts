@@ -134,6 +134,6 @@ test('a repeat with a key is the same request with UPSTREAM_UNIQUE_PARAM, and is
   ];
   expect(results.map(({ errors }) => errors)).toEqual([undefined, undefined]);
   expect(service.received.map(({ url }) => url)).toEqual([
-    expect.stringMatching(/\?%24%5Bonce%5D=/),
+    expect.stringMatching(/[?&]%24%5Bonce%5D=/),
   ]);
 });
