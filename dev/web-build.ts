@@ -7,6 +7,7 @@ const contentTypes: Record<string, string> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
   '.css': 'text/css',
+  '.csv': 'text/csv',
 };
 
 /**

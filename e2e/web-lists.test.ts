@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { foundParts, type Part } from '../examples/web/src/pages/found-parts.ts';
 import { startStub } from '../testkit/service.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 
@@ -48,7 +49,10 @@ async function show(project: keyof typeof lists): Promise<void> {
 }
 
 test.each([
-  ['too-long', 'longer than 3000 bytes, the limit of this gateway (UPSTREAM_MAX_RESPONSE_BYTES)'],
+  [
+    'too-long',
+    'longer than 3000 bytes, which is more than this gateway reads (UPSTREAM_MAX_RESPONSE_BYTES)',
+  ],
   ['bad-row', 'row 2 has no code'],
 ])(
   'why a list cannot be shown is said in words that a user can pass on: %s',
@@ -87,6 +91,29 @@ test('a row is picked by itself, although its number is listed twice, or it has 
   await page.getByRole('checkbox', { name: '30 Rent' }).check();
   await page.getByRole('button', { name: 'Copy the numbers' }).click();
   await page.getByText('Copied: 2493, 30').waitFor();
+});
+
+/** A text with what is found in brackets. */
+const inBrackets = (parts: readonly Part[]) =>
+  parts.map(({ text, isFound }) => (isFound ? `[${text}]` : text)).join('');
+
+test.each([
+  ['Créances et dettes', 'DETTES creances', '[Créances] et [dettes]'],
+  ['Straßenbau', 'strasse', '[Straße]nbau'],
+  ['Gebäude für Büros', 'buero gebaude', '[Gebäude] für [Büro]s'],
+  ['Prêts à l’étranger', "l'etranger", 'Prêts à [l’étranger]'],
+  ['İŞTİRAKLERDEN', 'iştirak', '[İŞTİRAK]LERDEN'],
+  ['حق استخدام الأصول', 'اصول', 'حق استخدام ال[أصول]'],
+  ['ﾀｸｼｰ代', 'タクシー', '[ﾀｸｼｰ]代'],
+  ['Rent', '', 'Rent'],
+  ['Rent', '%', 'Rent'],
+])('in %j, what the search %j found is marked', (text, search, marked) => {
+  expect(inBrackets(foundParts(text, search, false))).toBe(marked);
+});
+
+test('in a code, what was found is marked without regard to its punctuation', () => {
+  expect(inBrackets(foundParts('10.01.00', '1001', true))).toBe('[10.01].00');
+  expect(inBrackets(foundParts('4455-10', '44-55', true))).toBe('[4455]-10');
 });
 
 test.each([320, 360])('long words stay on a screen of %i pixels', async (width) => {

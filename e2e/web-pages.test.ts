@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import axe from 'axe-core';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
+import { findViolations } from './accessibility.ts';
 import { updateScreenshot } from './browser.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 import { createUser, operations } from './web-user.ts';
@@ -25,15 +25,6 @@ async function descriptionOf(field: Locator): Promise<string> {
       .map((id) => document.getElementById(id)?.textContent)
       .join(' '),
   );
-}
-
-/** The violations of accessibility rules that axe finds on the page as it is now. */
-async function findViolations(page: Page) {
-  return page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: typeof import('axe-core') };
-    const { violations } = await axe.run();
-    return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-  });
 }
 
 test('50,000 codes are searched and paged by the gateway, and picked from any page', async () => {
@@ -280,7 +271,6 @@ test.each(['light', 'dark'] as const)('axe finds nothing on any page: %s', async
   const { page, visit } = stack;
   await page.emulateMedia({ colorScheme });
   await page.reload();
-  await page.evaluate(axe.source);
   await page.evaluate(() => document.fonts.ready);
   for (const operation of operations) {
     await visit(operation);

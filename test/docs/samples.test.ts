@@ -34,6 +34,7 @@ const values: Record<string, unknown> = {
   Float: 1,
   Boolean: true,
   IntegrationTarget: 'EMAIL',
+  GlCodeOrder: 'CODE',
   WorkflowAction: 'RESTART',
   ApproverInput: { name: 'Ada' },
   WorkflowCsvInput: { fileName: 'approvers.csv', csv: 'Ada' },

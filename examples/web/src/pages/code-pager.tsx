@@ -1,4 +1,4 @@
-import type { CodesPage } from './use-gl-codes.ts';
+import { type CodesPage, isFiltered } from './use-gl-codes.ts';
 
 type Props = {
   readonly page: CodesPage;
@@ -33,18 +33,28 @@ export function CodePager({ page, onSkip }: Props) {
 }
 
 function Found({ page: { codes, totalCount, countOfAll, variables } }: Pick<Props, 'page'>) {
-  const { skip, search } = variables;
-  if (totalCount === 0 && search === '')
+  const { skip, search, codePrefix } = variables;
+  if (totalCount === 0 && !isFiltered(variables)) {
     return 'The ledger has no codes for this project and system.';
+  }
   const total = format.format(totalCount);
+  const isOfAll = isFiltered(variables) && countOfAll !== undefined;
   return (
     <>
-      {search === '' || countOfAll === undefined ? (
-        `${total} ${totalCount === 1 ? 'code' : 'codes'}`
-      ) : (
+      {isOfAll
+        ? `${total} of ${format.format(countOfAll)} codes`
+        : `${total} ${totalCount === 1 ? 'code' : 'codes'}`}
+      {search !== '' && (
         <>
-          {`${total} of ${format.format(countOfAll)} codes match “`}
-          <bdi>{search}</bdi>”
+          {' '}
+          match “<bdi>{search}</bdi>”
+        </>
+      )}
+      {search !== '' && codePrefix !== '' && ' and'}
+      {codePrefix !== '' && (
+        <>
+          {' '}
+          begin with “<bdi>{codePrefix}</bdi>”
         </>
       )}
       {codes.length < totalCount &&

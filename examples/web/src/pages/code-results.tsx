@@ -1,6 +1,6 @@
 import type { FieldResult } from '@ledger-gateway/client';
 import { useEffect, useState } from 'react';
-import type { GlCodesQueryVariables } from '../gql/graphql.ts';
+import { GlCodeOrder, type GlCodesQueryVariables } from '../gql/graphql.ts';
 import { describeError, describeProblem, type Notice, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
 import { NoticeBox } from '../parts/notice-box.tsx';
@@ -31,15 +31,18 @@ type Props = { readonly list: CodeList; readonly times: number };
 /** The codes of a list, page by page, with a search and what the user picked. The gateway searches and cuts. */
 export function CodeResults({ list, times }: Props) {
   const [text, setText] = useState('');
+  const [prefix, setPrefix] = useState('');
+  const [orderBy, setOrderBy] = useState<GlCodeOrder>(GlCodeOrder.SERVICE);
   const [includeHide, setIncludeHide] = useState(false);
   const [turned, setTurned] = useState({ filter: '', skip: 0 });
   const [retries, setRetries] = useState(0);
   const [picks, setPicks] = useState<Picks>(new Map());
   const search = useDebounced(text.trim(), PAUSE_MS);
-  // With another filter, the pages are others, too.
-  const filter = `${includeHide} ${search}`;
+  const codePrefix = useDebounced(prefix.trim(), PAUSE_MS);
+  // With another filter or order, the pages are others, too.
+  const filter = JSON.stringify([includeHide, search, codePrefix, orderBy]);
   const skip = turned.filter === filter ? turned.skip : 0;
-  const variables = { ...list, includeHide, search, skip, first: PAGE_SIZE };
+  const variables = { ...list, includeHide, search, codePrefix, orderBy, skip, first: PAGE_SIZE };
   const { result, page } = useGlCodes(variables, times + retries);
   const isHidden = result !== undefined && isNotPermitted(result);
   useEffect(() => {
@@ -63,17 +66,45 @@ export function CodeResults({ list, times }: Props) {
       </div>
       {page && (
         <section aria-label="Codes">
-          <Field label="Search" hint="Number, name or value">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="search"
-                maxLength={100}
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-              />
-            )}
-          </Field>
+          <div className="filters">
+            <Field label="Search" hint="Words of the number, name or value">
+              {(attributes) => (
+                <input
+                  {...attributes}
+                  type="search"
+                  maxLength={100}
+                  value={text}
+                  onChange={(event) => setText(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label="Number begins with" hint="For example 44">
+              {(attributes) => (
+                <input
+                  {...attributes}
+                  maxLength={100}
+                  autoComplete="off"
+                  value={prefix}
+                  onChange={(event) => setPrefix(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field label="Sort by">
+              {(attributes) => (
+                <select
+                  {...attributes}
+                  value={orderBy}
+                  onChange={({ target }) => setOrderBy(orderOf(target.value))}
+                >
+                  {orders.map(({ order, label }) => (
+                    <option key={order} value={order}>
+                      {label}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+          </div>
           <label className="check">
             <input
               type="checkbox"
@@ -83,12 +114,22 @@ export function CodeResults({ list, times }: Props) {
             Include hidden codes
           </label>
           <CodePager page={page} onSkip={(next) => setTurned({ filter, skip: next })} />
-          <CodeRows codes={page.codes} isBusy={!result} picks={picks} onPick={setPicks} />
+          <CodeRows page={page} isBusy={!result} picks={picks} onPick={setPicks} />
           <PickedCodes picks={picks} onPick={setPicks} />
         </section>
       )}
     </>
   );
+}
+
+const orders = [
+  { order: GlCodeOrder.SERVICE, label: 'As listed' },
+  { order: GlCodeOrder.CODE, label: 'Number' },
+  { order: GlCodeOrder.NAME, label: 'Name' },
+];
+
+function orderOf(value: string): GlCodeOrder {
+  return orders.find(({ order }) => order === value)?.order ?? GlCodeOrder.SERVICE;
 }
 
 /** Whether the same question may have another answer later. */

@@ -1,4 +1,5 @@
-import type { GlCode } from './use-gl-codes.ts';
+import { Found } from './found.tsx';
+import type { CodesPage, GlCode } from './use-gl-codes.ts';
 
 /** The picked codes by `rowKey`. */
 export type Picks = ReadonlyMap<string, GlCode>;
@@ -7,7 +8,7 @@ export type Picks = ReadonlyMap<string, GlCode>;
 const rowKey = ({ code, name, value, hide }: GlCode) => JSON.stringify([code, name, value, hide]);
 
 type Props = {
-  readonly codes: readonly GlCode[];
+  readonly page: CodesPage;
   /** Whether other codes are being loaded. */
   readonly isBusy: boolean;
   readonly picks: Picks;
@@ -15,16 +16,17 @@ type Props = {
 };
 
 /** A page of codes, which can be picked. */
-export function CodeRows({ codes, isBusy, picks, onPick }: Props) {
+export function CodeRows({ page, isBusy, picks, onPick }: Props) {
   function toggle(code: GlCode): void {
     const next = new Map(picks);
     if (!next.delete(rowKey(code))) next.set(rowKey(code), code);
     onPick(next);
   }
 
+  const { search, codePrefix } = page.variables;
   return (
     <ul className="codes" aria-busy={isBusy}>
-      {codes.map((code, index) => (
+      {page.codes.map((code, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a row has no state of its own.
         <li key={index}>
           <label className="check">
@@ -35,15 +37,19 @@ export function CodeRows({ codes, isBusy, picks, onPick }: Props) {
               onChange={() => toggle(code)}
             />
             {code.code ? (
-              <bdi className="code">{code.code}</bdi>
+              <bdi className="code">
+                <Found text={code.code} search={`${search} ${codePrefix}`} isCode />
+              </bdi>
             ) : (
               <span className="hint">no number</span>
             )}
-            <span className="name">
-              <bdi>{code.name}</bdi>
+            <bdi className="name">
+              <Found text={code.name} search={search} />
               {code.hide === 1 && <span className="hint"> (hidden)</span>}
-            </span>
-            <bdi className="value">{code.value}</bdi>
+            </bdi>
+            <bdi className="value">
+              <Found text={code.value} search={search} />
+            </bdi>
           </label>
         </li>
       ))}

@@ -1,4 +1,4 @@
-import { type Fault, isLocked } from '@ledger-gateway/client';
+import { type Fault, isLocked, type Outcome, type WriteState } from '@ledger-gateway/client';
 import { type FormEvent, useState } from 'react';
 import {
   UploadWorkflowCsvDocument,
@@ -7,10 +7,14 @@ import {
 } from '../gql/graphql.ts';
 import { describeProblem, faultOf, type Notice, quote, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
+import { Steps } from '../parts/steps.tsx';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
 import { useMutation } from '../use-mutation.ts';
+import { CsvPreview } from './csv-preview.tsx';
 import { readBase64 } from './read-base64.ts';
+import { type CsvReading, readCsv } from './read-csv.ts';
+import sampleUrl from './sample.csv?url&no-inline';
 
 const words: Words = {
   nothingDone: 'The file was not processed.',
@@ -21,9 +25,12 @@ const words: Words = {
 /** The largest file in bytes: 12 MiB. As base64 it fits into the gateway's limit of 17 MiB for a request. */
 const LARGEST_FILE = 12_582_912;
 
+const steps = ['Choose', 'Check', 'Send', 'Outcome'];
+
 /** Uploads a CSV file for a workflow. */
 export function CsvPage() {
   const [file, setFile] = useState<File>();
+  const [reading, setReading] = useState<CsvReading>();
   const [invoiceId, setInvoiceId] = useState('');
   const [message, setMessage] = useState('');
   const [fileFault, setFileFault] = useState<string>();
@@ -37,11 +44,30 @@ export function CsvPage() {
   const form = useFaultFocus(fileFault ?? idFault);
   const faults: readonly Fault[] = state.phase === 'failed' ? state.error.faults : [];
 
+  /** Shows what is in a file, unless the user has chosen another one meanwhile. */
+  function choose(input: HTMLInputElement): void {
+    const chosen = input.files?.[0];
+    dismiss();
+    setFile(chosen);
+    setReading(undefined);
+    setFileFault(chosen && faultOfFile(chosen));
+    if (!chosen || chosen.size > LARGEST_FILE) return;
+    chosen.arrayBuffer().then(
+      (content) => {
+        if (input.files?.[0] !== chosen) return;
+        const read = readCsv(new Uint8Array(content));
+        setReading(read);
+        if (read.kind === 'none') setFileFault(read.fault);
+      },
+      () => setFileFault('The file cannot be read. Choose it again.'),
+    );
+  }
+
   function upload(event: FormEvent): void {
     event.preventDefault();
     dismiss();
     setShare(0);
-    const fault = faultOfFile(file);
+    const fault = reading?.kind === 'none' ? reading.fault : faultOfFile(file);
     const faultOfId = /^(-?\d+)?$/.test(invoiceId.trim()) ? undefined : 'Enter digits only.';
     setFileFault(fault);
     setIdFault(faultOfId);
@@ -65,6 +91,7 @@ export function CsvPage() {
 
   return (
     <form ref={form} onSubmit={upload} noValidate>
+      <Steps label="Steps of an upload" names={steps} current={stepOf(state, reading)} />
       <fieldset className="plain" disabled={isLocked(state)}>
         <Field
           label="CSV file"
@@ -76,10 +103,20 @@ export function CsvPage() {
               {...attributes}
               type="file"
               accept=".csv,text/csv"
-              onChange={(event) => setFile(event.target.files?.[0])}
+              onChange={(event) => choose(event.target)}
             />
           )}
         </Field>
+        {reading?.kind === 'table' ? (
+          <CsvPreview reading={reading} />
+        ) : (
+          <p className="hint sample">
+            <a href={sampleUrl} download="sample.csv">
+              Download a sample file
+            </a>{' '}
+            to see the form of a CSV file. Your ledger decides which columns it reads.
+          </p>
+        )}
         <div className="columns">
           <Field
             label="Invoice number (optional)"
@@ -118,6 +155,13 @@ export function CsvPage() {
       />
     </form>
   );
+}
+
+/** The index of the step that the user is in. */
+function stepOf({ phase }: WriteState<Outcome>, reading: CsvReading | undefined): number {
+  if (phase === 'sending') return 2;
+  if (phase !== 'idle') return 3;
+  return reading?.kind === 'table' ? 1 : 0;
 }
 
 /** Such as `approvers.csv, 1.2 kB, invoice 48213`. */

@@ -10,7 +10,7 @@ export type GlCode = GlCodeList['codes'][number];
 /** One page of codes, with the variables that it was asked with. */
 export type CodesPage = Pick<GlCodeList, 'codes' | 'totalCount'> & {
   readonly variables: GlCodesQueryVariables;
-  /** The number of codes without the search, if it is known. */
+  /** The number of codes without search and prefix, if it is known. */
   readonly countOfAll: number | undefined;
 };
 
@@ -79,6 +79,11 @@ function nextPage(
   const { codes, totalCount } = result.member;
   const isSameList = last?.variables.includeHide === variables.includeHide;
   const known = isSameList ? last?.countOfAll : undefined;
-  const countOfAll = variables.search === '' ? totalCount : known;
+  const countOfAll = isFiltered(variables) ? known : totalCount;
   return { codes, totalCount, variables, countOfAll };
+}
+
+/** Whether only some of the codes of a list were asked for. */
+export function isFiltered({ search, codePrefix }: GlCodesQueryVariables): boolean {
+  return search !== '' || codePrefix !== '';
 }

@@ -1,0 +1,86 @@
+import Papa from 'papaparse';
+
+/** What the app reads in a file before it is sent. The ledger may read it differently. */
+export type CsvReading =
+  | {
+      readonly kind: 'table';
+      /** How the text is encoded, in words. */
+      readonly encoding: string;
+      /** Whether the encoding is only assumed. */
+      readonly isGuess: boolean;
+      /** Between two fields. Undefined if the rows have only one field. */
+      readonly separator: string | undefined;
+      /** The number of rows that are not empty. */
+      readonly rows: number;
+      /** The number of fields in the first row. */
+      readonly columns: number;
+      /** The number of the first row that has more or fewer fields, if there is one. */
+      readonly unevenRow: number | undefined;
+      readonly firstRows: readonly (readonly string[])[];
+    }
+  /** Why the file is no table, as a sentence. */
+  | { readonly kind: 'none'; readonly fault: string };
+
+/** How many rows are shown. */
+const SHOWN = 5;
+
+/** How files of other formats begin, with a character for each byte. */
+const formats: readonly (readonly [start: string, name: string])[] = [
+  ['\x89PNG\r\n', 'a picture (PNG)'],
+  ['\xff\xd8\xff', 'a picture (JPEG)'],
+  ['GIF87a', 'a picture (GIF)'],
+  ['GIF89a', 'a picture (GIF)'],
+  ['%PDF-', 'a PDF document'],
+  ['PK\x03\x04', 'a workbook or an archive (ZIP)'],
+  ['\xd0\xcf\x11\xe0', 'an old workbook or document of Office'],
+];
+
+const byteOrderMarks: readonly (readonly [start: string, label: string, name: string])[] = [
+  ['\xef\xbb\xbf', 'utf-8', 'UTF-8'],
+  ['\xff\xfe', 'utf-16le', 'UTF-16'],
+  ['\xfe\xff', 'utf-16be', 'UTF-16'],
+];
+
+/** Reads the content of a file as a table. */
+export function readCsv(bytes: Uint8Array): CsvReading {
+  const start = String.fromCharCode(...bytes.subarray(0, 8));
+  const format = formats.find(([begin]) => start.startsWith(begin))?.[1];
+  if (format !== undefined) return { kind: 'none', fault: `This is ${format}, and no CSV file.` };
+  const { text, encoding, isGuess } = decode(bytes, start);
+  if (text.includes('\0')) return { kind: 'none', fault: 'This is no text, and so no CSV file.' };
+  if (text.trim() === '') return { kind: 'none', fault: 'The file is empty.' };
+  return { kind: 'table', encoding, isGuess, ...readTable(text) };
+}
+
+/** Only a byte order mark and valid UTF-8 tell an encoding. Any bytes are some text in an older one. */
+function decode(bytes: Uint8Array, start: string) {
+  const mark = byteOrderMarks.find(([begin]) => start.startsWith(begin));
+  if (mark) {
+    const [, label, encoding] = mark;
+    return { text: new TextDecoder(label).decode(bytes), encoding, isGuess: false };
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, encoding: 'UTF-8', isGuess: false };
+  } catch {
+    const text = new TextDecoder('windows-1252').decode(bytes);
+    return { text, encoding: 'Windows-1252', isGuess: true };
+  }
+}
+
+function readTable(text: string) {
+  let [rows, columns] = [0, 0];
+  let unevenRow: number | undefined;
+  const firstRows: string[][] = [];
+  let separator = '';
+  Papa.parse<string[]>(text, {
+    skipEmptyLines: 'greedy',
+    step({ data, meta }) {
+      rows += 1;
+      if (rows === 1) [columns, separator] = [data.length, meta.delimiter];
+      if (data.length !== columns) unevenRow ??= rows;
+      if (rows <= SHOWN) firstRows.push(data);
+    },
+  });
+  return { separator: columns > 1 ? separator : undefined, rows, columns, unevenRow, firstRows };
+}
