@@ -98,7 +98,7 @@ export class Connections {
 
   /**
    * A read takes the connection that was idle for longest: it shows how long the service keeps one, and it may be repeated. A
-   * write takes the one that is certain to be open.
+   * write takes the one that was idle for the shortest time, if it is certain to be open.
    */
   #takeIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
@@ -106,12 +106,15 @@ export class Connections {
       now - idleSince >= REST_MS &&
       now < expires &&
       // The whole request was sent, although its response may have come earlier.
-      socket?.writableLength === 0 &&
-      (effect === 'read' || now - idleSince <= this.#keepAlive.certainMs);
-    const index =
-      effect === 'read' ? this.#idle.findIndex(isUsable) : this.#idle.findLastIndex(isUsable);
-    const [open] = index < 0 ? [] : this.#idle.splice(index, 1);
-    if (open) open.idleMs = now - open.idleSince;
+      socket?.writableLength === 0;
+    const isRead = effect === 'read';
+    const index = isRead ? this.#idle.findIndex(isUsable) : this.#idle.findLastIndex(isUsable);
+    const open = this.#idle[index];
+    if (!open) return undefined;
+    const idleMs = now - open.idleSince;
+    if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
+    this.#idle.splice(index, 1);
+    open.idleMs = idleMs;
     return open;
   }
 
