@@ -39,7 +39,7 @@ export function createKeySource(issuers: readonly Issuer[], log: Logger, onChang
       logged.add(value);
       return { findKey: createKeyFinder(value, issuer), remote: undefined };
     }
-    const id = idOf(issuer);
+    const id = keys ? `of the URL ${keys.href}` : `of the issuer ${issuer.issuer}`;
     const remote = fetched.get(id) ?? createRemote(keys, issuer.issuer);
     fetched.set(id, remote);
     return { findKey: remote.finderOf(issuer), remote };
@@ -86,8 +86,4 @@ export function createKeySource(issuers: readonly Issuer[], log: Logger, onChang
       for (const remote of fetched.values()) remote.close();
     },
   };
-}
-
-function idOf({ keys, issuer }: Issuer): string {
-  return keys instanceof URL ? `of the URL ${keys.href}` : `of the issuer ${issuer}`;
 }

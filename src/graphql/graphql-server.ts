@@ -72,7 +72,10 @@ export async function startGraphql(options: GraphqlOptions) {
       const named = documentRequestOf(request);
       const document = documents.find(named);
       const isById = trustedDocuments !== undefined && document !== undefined;
-      if (!isById && named.hasPersistedQuery) throw persistedQueriesUnsupported();
+      // Apollo Server would respond with status 200, which GraphQL over HTTP forbids for a response without `data`.
+      if (!isById && named.hasPersistedQuery) {
+        throw new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+      }
       const { search, body } = isById ? byText(request, document.text) : request;
       const context = createContext(options.context, scope, state, document);
       const response = await apollo.executeHTTPGraphQLRequest({
@@ -101,11 +104,6 @@ function headersOf({ headers }: GraphqlRequest): HeaderMap {
     if (value) read.set(name, String(value));
   }
   return read;
-}
-
-/** Apollo Server would respond with status 200, which GraphQL over HTTP forbids for a response without `data`. */
-function persistedQueriesUnsupported(): GatewayError {
-  return new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
 }
 
 /** Reads how a request names its document. Throws an InvalidRequest. */

@@ -26,8 +26,8 @@ export function createLoaders(
   limits: ResponseLimits,
 ) {
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
-  const lists = createLoader<ListResponse<object>>(limits);
-  const indexes = createLoader<Index>(limits);
+  const lists = createLoader<ListResponse<object>>(scope);
+  const indexes = createLoader<Index>(scope);
 
   /**
    * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
@@ -69,10 +69,7 @@ export function createLoaders(
     return indexes.load({ id, read: readIndex });
   }
 
-  /**
-   * Makes something of a list once, also for other requests that share the list. They have the same caller. So it is made to its
-   * end even if the client of this request disconnects.
-   */
+  /** Makes something of a list once for all requests that share it, which have the same caller, even if a client disconnects. */
   function once<Item, Value>(list: Shared<Item>, make: MakeOnce<Item, Value>): Promise<Value> {
     list.made ??= new Map();
     const making = list.made.get(make) ?? make(list, () => scope.turn());
@@ -100,12 +97,13 @@ function indexOf<Item extends object>(
 /** Something that is read once for a request. Lookups with the same id are equal. */
 type Lookup<Value> = { id: string; read: () => Promise<Value> };
 
-function createLoader<Value>(limits: ResponseLimits): DataLoader<Lookup<Value>, Value, string> {
+function createLoader<Value>({ turn }: RequestScope): DataLoader<Lookup<Value>, Value, string> {
   const loadAll = async (lookups: readonly Lookup<Value>[]) => {
     const results = await Promise.all(
       lookups.map(({ read }) => read().catch((error: Error) => error)),
     );
-    if (results.some((result) => result instanceof Error)) await limits.failureTurn();
+    // Each field that waits for a failed call gets an error of its own, and hundreds of requests may wait for the same call.
+    if (results.some((result) => result instanceof Error)) await turn();
     return results;
   };
   return new DataLoader(loadAll, { cacheKeyFn: ({ id }) => id });

@@ -75,14 +75,6 @@ export class ResponseLimits {
     if (this.#counted.failed > 500) throw error; // More errors would take 100 ms.
   }
 
-  /**
-   * Resolves when there is CPU time to report a failed call. Each field that waits for the call gets an error of its own, and
-   * hundreds of requests may wait for the same call, or have been cancelled together.
-   */
-  async failureTurn(): Promise<void> {
-    await this.#scope.turn();
-  }
-
   /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
@@ -111,7 +103,7 @@ export class ResponseLimits {
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);
-    const turn = this.#turn();
+    const turn = this.#scope.turn(this.#scope.signal);
     if (turn) await turn;
     const { fields, length } = fieldsOf(result, selection);
     this.#count(fields, length); // This is first, because measuring the texts of rejected lists would take time.
@@ -138,10 +130,7 @@ export class ResponseLimits {
     await this.#reserveFields(fields, length);
   }
 
-  /**
-   * The outcome of a write, or the outcomes of a settled key, as they fit into the response, with their texts cut
-   * if need be. Never an error: an outcome must reach the client.
-   */
+  /** The outcome of a write or a settled key, with its texts cut to fit into the response. Never an error: it must reach the client. */
   async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
     const turn = this.#scope.turn();
     if (turn) await turn;
@@ -188,17 +177,8 @@ export class ResponseLimits {
   }
 
   async #reserveFields(fields: number, bytes: number): Promise<void> {
-    await this.#reserve(fields * 100 + bytes);
+    await this.#scope.reservation.reserve(fields * 100 + bytes, this.#scope.signal);
     this.#textBytes += bytes;
-  }
-
-  /** Waits for CPU time, unless the client has disconnected. */
-  #turn(): Promise<void> | undefined {
-    return this.#scope.turn(this.#scope.signal);
-  }
-
-  #reserve(bytes: number): Promise<void> | undefined {
-    return this.#scope.reservation.reserve(bytes, this.#scope.signal);
   }
 }
 

@@ -41,40 +41,23 @@ export function limitsOf(
 }
 
 /** Reads the result of a response: what it carries, or a status record by which a refusal says more. Rejects with an UpstreamError. */
-export function readResponse<Result>(
+export async function readResponse<Result>(
   operation: UpstreamRequest<Result>['operation'],
   response: RawResponse,
   limits: Limits,
   scope: RequestScope,
   reservation: Reservation,
 ): Promise<Result> {
-  return response.statusCode > 299
-    ? readError(operation, response, limits)
-    : readSuccess(operation, response, limits, scope, reservation);
-}
-
-async function readSuccess<Result>(
-  operation: UpstreamRequest<Result>['operation'],
-  response: RawResponse,
-  limits: Limits,
-  scope: RequestScope,
-  reservation: Reservation,
-): Promise<Result> {
+  if (response.statusCode > 299) {
+    const body = await readErrorBody(response, limits);
+    const found = interpretError(operation, { ...response, body });
+    if (found instanceof UpstreamError) throw found;
+    return operation.response.ofStatus(found);
+  }
   const bytes = await responseBody(response, limits);
   await limits.reserve(bytes.length);
   const decode = () => decodeBody(operation, bytes);
   return decodeInTurn(operation.effect === 'write', decode, reservation, scope, limits.signal);
-}
-
-async function readError<Result>(
-  operation: UpstreamRequest<Result>['operation'],
-  response: RawResponse,
-  limits: Limits,
-): Promise<Result> {
-  const body = await readErrorBody(response, limits);
-  const found = interpretError(operation, { ...response, body });
-  if (found instanceof UpstreamError) throw found;
-  return operation.response.ofStatus(found);
 }
 
 /** The parsed body of a response with an error status. Undefined if it cannot be read: then its status says all. */
