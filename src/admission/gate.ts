@@ -112,10 +112,7 @@ export class Gate<Key extends string = AdmissionKey> {
     return !this.#isAdmitting && !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
-  /**
-   * Enters before all entries that wait, if there is enough or can be reclaimed. Only for work in progress, which gives it back
-   * when it ends.
-   */
+  /** Enters before all that wait, if there is enough. Only for work in progress, which gives it back when it ends. */
   tryOvertake(caller: Key, amount: number): boolean {
     if (!this.#held.fits(caller, amount) && !this.#reclaim(caller, amount)) return false;
     this.take(caller, amount);
@@ -214,10 +211,7 @@ export class Gate<Key extends string = AdmissionKey> {
     }
   }
 
-  /**
-   * Drops what is overdue until there is enough for a caller. Returns whether there is. A caller over its share only gets what is
-   * its own.
-   */
+  /** Drops what is overdue until there is enough, and returns whether there is. A caller over its share only gets what is its own. */
   #reclaim(caller: Key, amount: number): boolean {
     const isInShare = this.#held.isInShare(caller, amount);
     const mayDrop = (idle: Idle<Key>) =>

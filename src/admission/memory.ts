@@ -116,10 +116,7 @@ export class Reservation {
     else this.#gate.leave(this.caller, -change);
   }
 
-  /**
-   * From now on this memory is held only for a slow client, and may be reclaimed: when others need it and the client is
-   * overdue, the client is disconnected.
-   */
+  /** From now on this memory is held only for a client. If others need it and the client is overdue, the client is disconnected. */
   waitForClient({ isOverdue, disconnect }: IdleClient): void {
     if (this.#isClosed) return;
     const drop = () => {

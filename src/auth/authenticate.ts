@@ -21,10 +21,7 @@ const CACHED_TOKENS = 10_000;
 /** A token in an `Authorization` header (RFC 6750, section 2.1; RFC 9449, section 7.1). */
 const tokenPattern = /^(Bearer|DPoP) +([\w.~+/-]+=*)$/i;
 
-/**
- * The claims that may name the application that a token was issued to: OpenID Connect Core, RFC 9068, Okta, and Entra ID and
- * AD FS. The first one that is a text counts.
- */
+/** The claims that may name the application (OpenID Connect, RFC 9068, Okta, Entra ID, AD FS). The first one that is a text counts. */
 const applicationClaims = ['azp', 'client_id', 'cid', 'appid'];
 
 /**

@@ -24,10 +24,7 @@ type Options = {
   onChange: () => void;
 };
 
-/**
- * The keys of a key server. They are fetched in the background, and when a token needs a key that is not known. While the key
- * server fails, the last keys remain in use.
- */
+/** The keys of a key server, fetched in the background and for unknown keys. While it fails, the last keys remain in use. */
 export class RemoteKeySet {
   readonly #options: Options;
   readonly #closed = new AbortController();

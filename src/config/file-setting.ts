@@ -45,10 +45,7 @@ export class FileSetting<Value> {
     throw new Error(`${this.path} ${this.fault}`);
   }
 
-  /**
-   * Reads the file again, and resolves to whether its content has changed. The content is compared, because orchestrators
-   * replace files by changing a symbolic link.
-   */
+  /** Reads the file again, and resolves to whether its content has changed, also because a symbolic link leads elsewhere. */
   async readAgain(): Promise<boolean> {
     const content: Content = await readFile(this.path, 'utf8').then((text) => ({ text }), failed);
     const { text, code } = this.#content;

@@ -10,10 +10,7 @@ const LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 const OTEL_IN_EFFECT =
   /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|EXPORTER_OTLP_(TRACES_)?(HEADERS|TIMEOUT|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/;
 
-/**
- * A problem for each variable that begins like one of the gateway's, or is nearly one, and is none. Names of one word are
- * left out: `HOSTNAME` and the like belong to others.
- */
+/** A problem for each variable that is none of the gateway's, but begins like one or is nearly one. Names of one word are left out. */
 export function findUnknown(names: readonly string[], known: readonly string[]): string[] {
   const long = known.filter((name) => name.includes('_'));
   return names.flatMap((name) => {

@@ -6,10 +6,7 @@ import { checkIssuer } from './issuer-check.ts';
 import { checkPort } from './port-check.ts';
 import { checkService } from './service-check.ts';
 
-/**
- * Checks whether the service, the keys of the issuers, the store of idempotency keys and the ports can be used, without changing
- * anything. Returns the faults: each names a variable, and says what to write instead.
- */
+/** Checks, without changing anything, whether all that the gateway connects to can be used. Returns the faults with their remedies. */
 export async function checkConnections(config: Config, probe: ReadRequest): Promise<string[]> {
   const { http, service, jwt, files } = config;
   const ofIssuers = files.issuers

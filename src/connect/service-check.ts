@@ -4,10 +4,7 @@ import type { ServiceConfig } from '../config/service-settings.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
 
-/**
- * Checks whether the service can be reached, by a read without a token. The service normally rejects it, which shows that it is
- * there. Returns the faults.
- */
+/** Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults. */
 export async function checkService(service: ServiceConfig, probe: ReadRequest): Promise<string[]> {
   const { origin, pathname } = service.baseUrl;
   try {

@@ -20,10 +20,7 @@ export const COMPILE_AT = 3;
 /** Documents with more fields are not compiled, because that could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
 
-/**
- * Returns the compiled form of a query, by graphql-jit. Null if it cannot be compiled, or has been executed less often than
- * `threshold`.
- */
+/** The compiled form of a query, by graphql-jit. Null if it cannot be compiled, or was executed less often than `threshold`. */
 export function findCompiled(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
@@ -86,10 +83,7 @@ function conditionsOf(document: DocumentNode): ReadonlySet<string> {
   return names;
 }
 
-/**
- * The document to compile. Fields that these values of variables exclude are removed. So are all directives, because compiled
- * code ignores some of them.
- */
+/** The document to compile: without fields that these variables exclude, and without directives, of which compiled code ignores some. */
 function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;

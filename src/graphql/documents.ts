@@ -35,10 +35,7 @@ type DocumentRequest = {
   ids?: string[];
 };
 
-/**
- * The documents of requests. Each is parsed and checked once, as long as it is remembered. Apollo Server gets them as from
- * its own store of documents.
- */
+/** The documents of requests, each parsed and checked once while it is remembered. For Apollo Server, they are its own store. */
 export class Documents implements DocumentStore {
   readonly #options: DocumentOptions;
   /** By the hashes of their texts. */

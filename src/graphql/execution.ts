@@ -27,10 +27,7 @@ import { checkInput, checkResponseName } from './input-checks.ts';
 import type { RequestContext } from './request-context.ts';
 import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 
-/**
- * Executes operations in the event `responseForOperation`, in place of Apollo Server. Queries that are frequent are
- * compiled, and graphql-js executes everything else, with the same results (docs/decisions/0010).
- */
+/** Executes operations in place of Apollo Server: compiled queries, and everything else by graphql-js (docs/decisions/0010). */
 export function createExecution(
   formatError: FormatError,
   observe: FieldObserver,

@@ -30,10 +30,7 @@ import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument } from './document.ts';
 import type { Variables } from './selection-cost.ts';
 
-/**
- * Checks the input of an operation before anything is executed. Throws `BAD_USER_INPUT` with all faults of variables
- * that do not match their types, and of numbers that cannot be sent exactly.
- */
+/** Throws `BAD_USER_INPUT` with all faults of variables that do not match their types, and of numbers that cannot be sent exactly. */
 export function checkInput(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
@@ -138,10 +135,7 @@ function reasonOf(invalid: unknown, { message }: GraphQLError): string {
  */
 const LARGE_ID = Symbol('large ID');
 
-/**
- * Replaces long numbers, also inside lists and objects. A number becomes a double if that has the same value. No type accepts
- * the numbers that remain, nor `LARGE_ID`.
- */
+/** Replaces long numbers, at all levels, by doubles of the same value. No type accepts those that remain, nor `LARGE_ID`. */
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
   const nullable = getNullableType(type);
   if (nullable === GraphQLID && isLargeInteger(value)) return LARGE_ID;
@@ -175,10 +169,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** A GraphQL name (section 2.1.9 of the GraphQL specification). */
 const namePattern = /^[_A-Za-z][_0-9A-Za-z]{0,254}$/;
 
-/**
- * Checks the header `Idempotency-Response-Name`. A router that splits a mutation sends it: it has the response name of the
- * field in the client's mutation. Throws `BAD_USER_INPUT`.
- */
+/** Checks the header `Idempotency-Response-Name`, by which a router names the field in the client's mutation. Throws `BAD_USER_INPUT`. */
 export function checkResponseName(
   { operation, selectionSet }: OperationDefinitionNode,
   name: string | undefined,

@@ -60,10 +60,7 @@ async function limited(
   return result;
 }
 
-/**
- * Adds a span to the resolver of a root field, checks the token and the arguments, and limits the result, which it notes.
- * Without `check`, the field needs no token.
- */
+/** Adds a span to a root field, checks of token and arguments, and limits of its result. Without `check`, it needs no token. */
 function observed(
   field: string,
   resolve: Resolver,

@@ -66,10 +66,7 @@ const nameOf = ({ ast }: GraphqlDocument) => getOperationAST(ast)?.name?.value;
 const lacksTypename = ({ ast, schema }: GraphqlDocument) =>
   validate(schema, ast, [findMissingTypename]).length > 0;
 
-/**
- * Finds unions and interfaces that are selected without `__typename`. Apollo Client ignores their fields in a response, and
- * reports no error.
- */
+/** Finds unions and interfaces that are selected without `__typename`, whose fields Apollo Client silently ignores. */
 const findMissingTypename: ValidationRule = (context) => {
   /** Whether a selection set has `__typename`. Fragments on the type itself count, those on one of its members do not. */
   const has = ({ selections }: SelectionSetNode, type: string): boolean =>

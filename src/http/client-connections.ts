@@ -101,10 +101,7 @@ export class ClientConnections {
     for (const [socket, { isServing }] of this.#connections) if (!isServing) socket.destroy();
   }
 
-  /**
-   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. If no request had begun,
-   * returns the properties of a log line.
-   */
+  /** Handles bytes that are not HTTP, and late requests. If no request had begun, returns the properties of a log line. */
   handleError(error: Error & { code?: string }, socket: Socket) {
     const connection = this.#connections.get(socket);
     if (!connection || connection.isBroken) return undefined;
@@ -191,10 +188,7 @@ export function discardBody(message: IncomingMessage): void {
   };
 }
 
-/**
- * Announces the end of the connection in each response to a request whose chunks are not all read. Otherwise, a proxy could
- * send the request of another client on the connection.
- */
+/** Closes the connection after a response to chunks that are not all read: a proxy could send another client's request on it. */
 export function registerUnreadChunks(app: FastifyInstance): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     if (!raw.complete && isChunked(raw)) {

@@ -7,10 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** A page for browsers, its assets, and what its content security policy allows besides `commonPolicy`. */
 type Page = { html: string; assets?: Asset[]; policy: string[] };
 
-/**
- * A script or style of a page. Its URL contains a hash of its content, so a browser keeps it for good. Unlike the page, it
- * never contains a token.
- */
+/** A script or style of a page, which browsers keep for good: its URL has a hash of its content, and that never contains a token. */
 type Asset = { url: string; type: string; gzipped: Promise<Buffer> };
 
 /** Sends the page or one of its assets. Undefined if the request is for neither. */

@@ -209,10 +209,7 @@ function givenKeyOf({ headers, body }: FastifyRequest): GivenKey {
   };
 }
 
-/**
- * Waits for CPU time of the caller, and executes the request. A client that has closed only its own side may wait for the
- * outcome of a write (docs/decisions/0016).
- */
+/** Waits for CPU time, and executes the request, also for a client that has closed only its own side (docs/decisions/0016). */
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, state } = request;

@@ -11,10 +11,7 @@ import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 export const BODY_LIMIT = 17_825_792;
 
 const jsonLimits = {
-  /**
-   * Values at all levels of a request body: 5,000 entity references with four fields each fit. Parsing and
-   * checking more would block the event loop for too long.
-   */
+  /** Values at all levels: 5,000 references with four fields each fit. More would block the event loop for too long. */
   values: 40_000,
   /** Lists and objects among these values. graphql-js looks up every field of an input type, even for an empty object. */
   composites: 6_000,

@@ -4,10 +4,7 @@ import { resultOf } from '../request-state.ts';
 import { fail, startServerSpan, traceIdOf } from '../telemetry/tracing.ts';
 import { pathOf } from './request-target.ts';
 
-/**
- * Starts the span of a request to `/graphql`, with the names of OpenTelemetry's conventions for HTTP servers. It ends
- * with the response. Null without an exporter of traces.
- */
+/** Starts the span of a request, by OpenTelemetry's conventions. It ends with the response. Null without an exporter of traces. */
 export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): Span | null {
   const { headers, method, state, url } = request;
   const span = startServerSpan(`${method} /graphql`, headers);

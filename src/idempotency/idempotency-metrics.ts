@@ -75,10 +75,7 @@ export function createIdempotencyMetrics(
       if (!isKeylessLogged) log.warn({ requestId, hint }, 'write without idempotency key');
       isKeylessLogged = true;
     },
-    /**
-     * Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. Without the
-     * request, the line does not have the identifiers.
-     */
+    /** Counts and logs, once, a write whose outcome has become unknown. Without the request, the line has no identifiers. */
     unknownOutcome(
       { operation, code, claim }: { operation: string; code: string; claim: string | undefined },
       scope: LogScope,

@@ -20,10 +20,7 @@ export type IdempotencyParts = {
   timeoutMs: number;
 };
 
-/**
- * Sends writes with an `Idempotency-Key` at most once (docs/decisions/0012). A repeat gets the recorded outcome. Reads and writes
- * without a key pass through.
- */
+/** Sends writes with an `Idempotency-Key` at most once (docs/decisions/0012). Reads and writes without a key pass through. */
 export class IdempotentCalls implements Calls {
   readonly #options: IdempotencyParts;
 

@@ -21,10 +21,7 @@ const recordedOutcome = z.union([
   z.object({ operation: z.string(), response: z.unknown() }),
 ]);
 
-/**
- * What a store keeps of a response: the name of its operation, and its short form. Only the first client gets long texts, and
- * not those whose requests are repeats.
- */
+/** What a store keeps of a response: the name of its operation, and its short form. Only the first client gets long texts. */
 export function toRecord(operation: WriteOperation, response: unknown): object {
   if (response instanceof OutcomeUnknown) return response;
   return { operation: operation.name, response: shortForm(response) };

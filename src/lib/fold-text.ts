@@ -43,10 +43,7 @@ export function foldText(text: string): string {
   return foldDecomposed(decompose(text));
 }
 
-/**
- * The folded form of a text, in which each word with umlauts is followed by the same word as it is spelled on a keyboard without
- * umlauts: with `ue` for `ü`.
- */
+/** The folded form, in which each word with umlauts is followed by its spelling without them: with `ue` for `ü`. */
 export function foldWithSpellings(text: string): string {
   const decomposed = decompose(text);
   const parts: string[] = [];

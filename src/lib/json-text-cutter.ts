@@ -3,10 +3,7 @@ import { SHORT_TEXT } from './short-text.ts';
 const [QUOTE, BACKSLASH, LOWER_U] = [0x22, 0x5c, 0x75];
 const ellipsis = Buffer.from('…');
 
-/**
- * Cuts long texts of a JSON document while it arrives, so that a document takes little memory if most of it is texts. A text
- * that is cut ends with an ellipsis. What is left is valid JSON if the document is.
- */
+/** Cuts long texts of a JSON document while it arrives, and ends them with an ellipsis. What is left is valid if the document is. */
 export class JsonTextCutter {
   #isInText = false;
   /** The characters of the current text so far. */

@@ -77,10 +77,7 @@ function count(found: JsonLimits, char: string, previous: string, limits: JsonLi
   if (found.values > limits.values) throw new JsonLimitExceeded('values');
 }
 
-/**
- * Puts objects in place of the long numbers of a JSON text. A reviver would be called for every value, which takes several
- * times as long as parsing.
- */
+/** Puts objects in place of long numbers. A reviver, which is called for every value, would take several times as long as parsing. */
 class LongNumbers {
   readonly #text: string;
   readonly #keepsDigits: boolean;
@@ -151,10 +148,7 @@ export function withLongNumbers(message: string): string {
   return message.replaceAll(inspected, '$1');
 }
 
-/**
- * Writes a value as JSON. A lone surrogate, such as half of an emoji, becomes U+FFFD, because some JSON parsers reject a whole
- * text that has one.
- */
+/** Writes a value as JSON, with U+FFFD for a lone surrogate, because some JSON parsers reject a whole text that has one. */
 export function toJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (!json.includes('\\ud')) return json;

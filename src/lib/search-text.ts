@@ -26,10 +26,7 @@ const MAX_LENGTH = 10_000;
  */
 const MAX_GROWTH = 2;
 
-/**
- * Prepares the texts of items for searches. `turn` is called before each part, and may return a promise that resolves when there
- * is CPU time for it.
- */
+/** Prepares the texts of items for searches. Waits for `turn` before each part of the work. */
 export async function prepareSearch<Item>(
   items: readonly Item[],
   textsOf: (item: Item) => ItemTexts,

@@ -1,10 +1,7 @@
 /** How many items are compared between two turns, in about a millisecond. */
 const PART = 512;
 
-/**
- * Sorts items. Equal ones stay in their order. `turn` is called before each part of the work, and may return a promise that
- * resolves when there is CPU time for it.
- */
+/** Sorts items, and keeps the order of equal ones. Waits for `turn` before each part of the work. */
 export async function sortInTurns<Item>(
   items: Iterable<Item>,
   compare: (a: Item, b: Item) => number,

@@ -1,7 +1,4 @@
-/**
- * Counts pending work, and resolves when none is left. It holds no reference to the work, because a long-lived Set would
- * keep short-lived objects from being collected early (docs/decisions/0011).
- */
+/** Counts pending work. It holds no reference to it: a long-lived Set would delay its garbage collection (docs/decisions/0011). */
 export class WaitGroup {
   #size = 0;
   #empty: PromiseWithResolvers<void> | undefined;

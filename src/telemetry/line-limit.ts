@@ -1,7 +1,4 @@
-/**
- * Limits log lines that anybody can cause without much effort. Returns a function that counts one line, and returns whether
- * it may be written: at most `maxLines` per `ms` milliseconds.
- */
+/** Returns a function that counts a log line that anybody can cause, and returns whether it is one of `maxLines` per `ms`. */
 export function createLineLimit(maxLines = 1000, ms = 1000): () => boolean {
   let since = -Infinity;
   let lines = 0;

@@ -18,10 +18,7 @@ export const logLine = z.looseObject({
   msg: z.string(),
 });
 
-/**
- * Reads a line, after a prefix such as that of `kubectl logs --prefix`. Undefined for any other text. It also has to read
- * what earlier versions wrote.
- */
+/** Reads a line of this or an earlier version, after a prefix such as that of `kubectl logs --prefix`. Undefined for other texts. */
 export function readLogLine(text: string): z.infer<typeof logLine> | undefined {
   try {
     return logLine.safeParse(JSON.parse(text.slice(Math.max(0, text.indexOf('{'))))).data;

@@ -138,10 +138,7 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
   );
 }
 
-/**
- * Creates the log of the process. Lines are written in batches, but warnings and errors immediately. If standard output
- * accepts no lines, the gateway continues without a log, and logs the number of dropped lines afterwards.
- */
+/** Creates the log of the process. If the output accepts no lines, it continues, and logs the number of dropped lines later. */
 export function createLog(level: string, output: LogOutput): Logger {
   const log = createLogger(level, output);
   setInterval(() => {

@@ -9,10 +9,7 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 /** The part of an output that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
-/**
- * The metrics of the process. Every part of the gateway registers its own, in a file beside its code. Their labels come
- * from the code or the configuration, never from a client.
- */
+/** The metrics of the process. Each part registers its own, with labels of the code or the configuration, never of a client. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #outputs: Map<string, LogBacklog>;

@@ -34,10 +34,7 @@ export type AttemptOptions = {
   retry?: number;
 };
 
-/**
- * Creates a function that makes one exchange with the service, up to the decoded response, with one span, one log line and
- * one observation.
- */
+/** Creates a function that makes one exchange, up to the decoded response, with one span, one log line and one observation. */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, transport, memory, log, observer } = dependencies;
   const spanOf = memo((operation: Operation) => describeSpan(operation, baseUrl));
@@ -114,10 +111,7 @@ function createOriginCheck(log: Logger, observer: CallObserver) {
   };
 }
 
-/**
- * The name and the attributes of the spans of an operation, by OpenTelemetry's conventions for HTTP clients. The query is
- * left out, because its values come from clients.
- */
+/** The name and the attributes of spans, by OpenTelemetry's conventions, without the query, whose values come from clients. */
 function describeSpan(
   { method, name }: Operation,
   { protocol, hostname, port, pathname, href }: URL,

@@ -48,10 +48,7 @@ const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { ...notBegun, fault: 'too
 /** How often a read is tried again after connection faults, 502, 503 and 504. */
 const RETRIES = 2;
 
-/**
- * Runs the attempts of a call. Sets its deadline, retries reads, and admits each attempt: an attempt needs a place among the
- * calls in flight, and the circuit breaker must let it pass.
- */
+/** Runs the attempts of a call: with a deadline, retries of reads, a place among the calls in flight, and the circuit breaker. */
 export class UpstreamCalls {
   readonly #options: CallOptions;
   readonly #attempt: ReturnType<typeof createAttempt>;

@@ -6,10 +6,7 @@ import { encoderOf, guardOf, type WireType } from './wire-types.ts';
 
 /** What is declared of every operation of the service. */
 type Row<P extends TSchema, B extends TSchema | null, Result> = {
-  /**
-   * Its path, relative to the base URL, and the name by which the log, metrics, policies and recorded outcomes know it. It never
-   * changes.
-   */
+  /** Its path below the base URL, and its name in the log, metrics, policies and recorded outcomes. It never changes. */
   readonly name: string;
   /** The section of docs/reference/service-api.md. */
   readonly section: string;

@@ -58,10 +58,7 @@ export function shownInvoice(invoiceId: string | null | undefined): string | und
   return /^-?\d{1,100}$/.test(invoiceId ?? '') ? (invoiceId ?? undefined) : undefined;
 }
 
-/**
- * The status record in the body of a response with an error status, with one of the statuses 0 to 3: the body itself, or its
- * `service_status`. Null if there is none.
- */
+/** The record of a status from 0 to 3 in the body of an error response: the body, or its `service_status`. Null if there is none. */
 export function statusRecordIn(body: unknown): ServiceStatus | null {
   const { service_status = body }: { service_status?: unknown } = Object(body);
   if (!isRecord(service_status)) return null;

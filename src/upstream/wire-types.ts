@@ -50,10 +50,7 @@ export type WireType = TSchema & {
 /** Only values of these types are shown in the audit record. */
 type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
-/**
- * Integers in the syntax of JSON with a limited number of digits. Real ones have fewer, and a longer one would need much
- * memory, because a response of the gateway may contain it hundreds of times.
- */
+/** Integers of JSON with at most 1,000 digits. A longer one would need much memory: a response may have it hundreds of times. */
 const exactPattern = /^-?(0|[1-9]\d{0,999})$/;
 
 function exact(isOptional = false, target?: TargetKind): TUnsafe<string> {

@@ -34,10 +34,7 @@ export type Options = {
   /** Gets a line for each change of the state of the store. */
   log?: StoreLog;
   limiter?: Limiter;
-  /**
-   * Whether an error of `execute` proves that the write had no effect, so that the key is free again. By default, none does: the
-   * outcome of a write that fails is then unknown.
-   */
+  /** Whether an error of `execute` proves that the write had no effect, so that the key is free again. By default, none does. */
   isWithoutEffect?: (error: unknown) => boolean;
   /** Observes each use of the store on behalf of a caller, such as to measure it. Returns what it is given. */
   observe?: <Result>(use: StoreUse, running: Promise<Result>) => Promise<Result>;
@@ -167,10 +164,7 @@ export class AtMostOnce {
     await this.#store.close();
   }
 
-  /**
-   * The outcome of the same write, if this process has executed it and the store may not have its outcome yet. Null while that
-   * write is in flight. Undefined if there is no such write.
-   */
+  /** The outcome of the same write of this process. Null while that is in flight, undefined if there is no such write. */
   #join(claim: Claim): WriteState | null | undefined {
     const writes = this.#openWrites.of(claim.key);
     const first = writes.find((open) => open.claim.responseName === claim.responseName);

@@ -87,10 +87,7 @@ export class Claims {
   readonly #isFailing: () => boolean;
   readonly #limiter: Limiter;
 
-  /**
-   * @param maxWritesPerKey the most writes that a key may have
-   * @param isFailing whether the store has failed a moment ago
-   */
+  /** @param isFailing whether the store has failed a moment ago */
   constructor(
     store: IdempotencyStore,
     completeness: Completeness,

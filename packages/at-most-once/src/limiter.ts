@@ -1,9 +1,6 @@
 import type { CallerHash } from './intent.ts';
 
-/**
- * Limits how many changes of keys are in progress, by caller, so that thousands of changes of one caller do not delay those of
- * others.
- */
+/** Limits how many changes of keys are in progress, so that those of one caller do not delay those of others. */
 export type Limiter = {
   /** Resolves when a change may begin. Urgent ones begin before others of their caller. Rejects with `StoreUnavailable`. */
   enter(caller: CallerHash, isUrgent: boolean): Promise<void>;

@@ -19,10 +19,7 @@ export type Reading = {
    * Undefined if the store has only one server. Version 1.0.0 neither reads nor writes it.
    */
   history?: string;
-  /**
-   * Of a PostgreSQL server that was promoted since it started: the place in the log up to which it has the changes of its
-   * primary.
-   */
+  /** Of a PostgreSQL server that was promoted: up to which place in the log it has the changes of its primary. */
   replayedTo?: string | null;
 };
 

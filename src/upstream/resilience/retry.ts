@@ -4,10 +4,7 @@ import { UpstreamError } from '../upstream-error.ts';
 /** The capacity of the token bucket. As in gRPC's retry throttling, retries stop when half of the tokens are used up. */
 const MAX_TOKENS = 20;
 
-/**
- * Limits retries while the service fails, so that they do not multiply its load. A token bucket as in
- * gRPC (proposal A6, retry throttling).
- */
+/** Limits retries while the service fails, by a token bucket as in gRPC (proposal A6, retry throttling). */
 export class RetryBudget {
   #tokens = MAX_TOKENS;
 
@@ -32,10 +29,7 @@ type RetryOptions = {
   onRetry(): void;
 };
 
-/**
- * Runs an attempt, and runs it again after a transient failure, with exponential backoff and jitter. The attempt gets its
- * number, which is 0 for the first one.
- */
+/** Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The number of the first one is 0. */
 export async function withRetries<Result>(
   { retries, deadline, signal, budget, onRetry }: RetryOptions,
   attempt: (retry: number) => Promise<Result>,

@@ -45,10 +45,7 @@ type Limits = ExchangeLimits & {
 /** What is known of the request before its exchange has begun. */
 export const notBegun = { sent: 'no' } as const;
 
-/**
- * One request and its response. This is the only place that decides whether the request was sent. A request is never sent
- * twice: if undici starts it again, it is aborted.
- */
+/** One request and its response. Only this decides whether the request was sent. If undici starts it again, it is aborted. */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
   sent: Sent = notBegun.sent;

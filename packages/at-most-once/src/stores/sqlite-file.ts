@@ -124,10 +124,7 @@ export function unavailable(error: unknown): StoreUnavailable {
   );
 }
 
-/**
- * Notes in the file that it is closed. Returns whether this was possible. If the disk is full, the next process finds the file
- * as after a crash.
- */
+/** Notes that the file is closed, and returns whether this was possible. If not, the next process finds it as after a crash. */
 function noteEnd(database: DatabaseSync, closedAt: number): boolean {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // Makes room on a full disk.

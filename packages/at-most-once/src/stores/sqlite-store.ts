@@ -122,10 +122,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#file.close();
   }
 
-  /**
-   * Writes the entry of completeness to the file itself, so that it is not lost with the log. If this fails, the next check
-   * tries again.
-   */
+  /** Writes the entry of completeness to the file itself, so that it is not lost with the log. The next check repeats a failure. */
   #checkpoint(): void {
     if (!this.#needsCheckpoint) return;
     try {
@@ -145,10 +142,7 @@ export class SqliteStore implements IdempotencyStore {
     return undefined;
   }
 
-  /**
-   * Throws `StoreUnavailable` if the store has no room for an entry, or its caller holds too much. `found` is the entry that
-   * it replaces.
-   */
+  /** Throws `StoreUnavailable` if there is no room for an entry in place of `found`, or if its caller holds too much. */
   #checkRoom({ caller, bytes }: Size, found: Size | undefined): void {
     const [keys, more] = found ? [0, bytes - found.bytes] : [1, bytes];
     const { maxKeys, maxBytes } = this.#options;
