@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
+import { faultOfStoreUrl } from '@ledger-gateway/at-most-once/check-store';
 import { z } from 'zod';
 import type { Issuer } from '../auth/issuer.ts';
 import { type KeySet, keySet } from '../auth/key-set.ts';
@@ -10,7 +11,6 @@ import type { Operation } from '../upstream/operations.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
 import { readIssuers } from './issuers-file.ts';
-import { faultOfStoreUrl } from './store-url.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable. Its error says what the variable must be.

@@ -3,6 +3,8 @@ import { access, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { StoreUnavailable } from '../store.ts';
 
+export { faultOfStoreUrl } from './store-url.ts';
+
 /**
  * Checks whether a store can be used, without changing it.
  *
