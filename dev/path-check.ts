@@ -25,8 +25,10 @@ const cases: readonly Case[] = [
   { does: 'closes a new connection', before: 'last', reply: 'close', sent: 1 },
   { does: 'closes a connection that was used before', before: 'ok', reply: 'close', sent: 1 },
   { does: 'resets a connection', before: 'ok', reply: 'reset', sent: 1 },
-  { does: 'answers 502', before: 'ok', reply: '502', sent: 1 },
-  { does: 'answers 503', before: 'ok', reply: '503', sent: 1 },
+  // The statuses after which some proxy or library sends a request again.
+  ...['408', '421', '429', '500', '502', '503', '504'].map((status) => {
+    return { does: `answers ${status}`, before: 'ok', reply: status, sent: 1 };
+  }),
   // Some caches keep a response only after a few equal requests.
   { does: 'answers five equal requests', before: 'ok', reply: 'ok', sent: 5 },
   { does: 'allows caches, five equal requests', before: 'ok', reply: 'cacheable', sent: 5 },

@@ -29,15 +29,17 @@ export async function readCommand(
   if (options.version) return { text: `${version}\n` };
   const config = readConfig(variables, ledger.operations);
   if (!options['check-config']) return { config };
-  const connections = options.connect ? await reachAll(config) : 'not checked';
-  const shown = { ...settingsOf(config), warnings: config.warnings, connections };
+  const connections = options.connect ? await reachAll(config) : { connections: 'not checked' };
+  const shown = { ...settingsOf(config), warnings: config.warnings, ...connections };
   return { text: `${JSON.stringify(shown, undefined, 2)}\n` };
 }
 
-async function reachAll(config: Config): Promise<string> {
+/** What is printed if everything can be reached. */
+async function reachAll(config: Config): Promise<{ connections: string; hints?: string[] }> {
   const { checkConnections } = await import('./connect/connection-check.ts');
-  const faults = await checkConnections(config, ledger.probe);
-  if (faults.length === 0) return 'all reached';
+  const { faults, hints } = await checkConnections(config, ledger.probe);
+  const reached = { connections: 'all reached' };
+  if (faults.length === 0) return hints.length > 0 ? { ...reached, hints } : reached;
   throw new ConfigError(['The configuration does not work here:', ...faults].join('\n  '));
 }
 

@@ -6,8 +6,14 @@ import { checkIssuer } from './issuer-check.ts';
 import { checkPort } from './port-check.ts';
 import { checkService } from './service-check.ts';
 
-/** Checks, without changing anything, whether all that the gateway connects to can be used. Returns the faults with their remedies. */
-export async function checkConnections(config: Config, probe: ReadRequest): Promise<string[]> {
+/**
+ * Checks, without changing anything, whether all that the gateway connects to can be used. Returns the faults with their
+ * remedies, and hints, which are no faults.
+ */
+export async function checkConnections(
+  config: Config,
+  probe: ReadRequest,
+): Promise<{ faults: string[]; hints: string[] }> {
   const { http, service, jwt, files } = config;
   const ofIssuers = files.issuers
     ? { issuer: 'JWT_ISSUERS_FILE', url: 'jwksUrl' }
@@ -16,13 +22,14 @@ export async function checkConnections(config: Config, probe: ReadRequest): Prom
     checkPort('PORT', http.port, http.host),
     ...(http.adminPort === undefined ? [] : [checkPort('ADMIN_PORT', http.adminPort, http.host)]),
   ];
-  const faults = await Promise.all([
-    checkService(service, probe),
+  const ofService = checkService(service, probe);
+  const others = await Promise.all([
     ...jwt.issuers.map((issuer) => checkIssuer(issuer, ofIssuers)),
     checkStoreOf(config),
     ...ports,
   ]);
-  return [...new Set(faults.flat())];
+  const { faults, hints } = await ofService;
+  return { faults: [...new Set([...faults, ...others.flat()])], hints };
 }
 
 async function checkStoreOf({ idempotency }: Config): Promise<string[]> {

@@ -1,50 +1,61 @@
-import { request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { ServiceConfig } from '../config/service-settings.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
+import { proxyHint, proxyMark } from '../upstream/transport/response-marks.ts';
 import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
 
-/** Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults. */
-export async function checkService(service: ServiceConfig, probe: ReadRequest): Promise<string[]> {
-  const { origin, pathname } = service.baseUrl;
+/**
+ * Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults, and what to
+ * do about a proxy that seems to stand before the service.
+ */
+export async function checkService(service: ServiceConfig, probe: ReadRequest) {
   try {
-    const { status, location } = await send(service, probe);
-    if (status >= 300 && status < 400) {
-      const target = URL.parse(location, service.baseUrl)?.origin ?? 'another address';
-      return [
-        `UPSTREAM_BASE_URL ${origin}: it redirects to ${target}. Write the address to which it redirects`,
-      ];
-    }
-    if ([404, 405, 410].includes(status)) {
-      const name = probe.operation.name;
-      return [
-        `UPSTREAM_BASE_URL ${origin}: there is no ${name} below the path ${pathname} (status ${status}). Write the address below which the operations of the service are`,
-      ];
-    }
-    if ([502, 503, 504].includes(status)) {
-      return [
-        `UPSTREAM_BASE_URL ${origin}: a proxy responds there, but the service does not (status ${status}). Start the service, or write its own address`,
-      ];
-    }
-    return [];
+    const response = await send(service, probe);
+    const proxy = proxyMark(response.headers);
+    const hints = proxy
+      ? [`A proxy seems to stand before the service (${proxy}). ${proxyHint}`]
+      : [];
+    return { faults: faultsOf(response, service, probe), hints };
   } catch (error) {
-    return [faultOf(codeOf(error), origin, service)];
+    return { faults: [faultOf(codeOf(error), service.baseUrl.origin, service)], hints: [] };
   }
 }
 
-/** Sends the read, and resolves to the status of the response and where it redirects. */
+type Received = { status: number; headers: IncomingHttpHeaders };
+
+function faultsOf({ status, headers }: Received, { baseUrl }: ServiceConfig, probe: ReadRequest) {
+  const { origin, pathname } = baseUrl;
+  if (status >= 300 && status < 400) {
+    const target = URL.parse(headers.location ?? '', baseUrl)?.origin ?? 'another address';
+    return [
+      `UPSTREAM_BASE_URL ${origin}: it redirects to ${target}. Write the address to which it redirects`,
+    ];
+  }
+  if ([404, 405, 410].includes(status)) {
+    const name = probe.operation.name;
+    return [
+      `UPSTREAM_BASE_URL ${origin}: there is no ${name} below the path ${pathname} (status ${status}). Write the address below which the operations of the service are`,
+    ];
+  }
+  if ([502, 503, 504].includes(status)) {
+    return [
+      `UPSTREAM_BASE_URL ${origin}: a proxy responds there, but the service does not (status ${status}). Start the service, or write its own address`,
+    ];
+  }
+  return [];
+}
+
+/** Sends the read, and resolves to the status and the headers of the response. */
 function send({ baseUrl, tls, headers }: ServiceConfig, { operation, search }: ReadRequest) {
   const url = new URL(operation.name + search, baseUrl);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const signal = AbortSignal.timeout(CHECK_MS);
-  const { promise, resolve, reject } = Promise.withResolvers<{
-    status: number;
-    location: string;
-  }>();
+  const { promise, resolve, reject } = Promise.withResolvers<Received>();
   // `agent: false` closes the connection after the response.
   request(url, { ...tls, headers, signal, agent: false }, (response) => {
     response.destroy();
-    resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? '' });
+    resolve({ status: response.statusCode ?? 0, headers: response.headers });
   })
     .on('error', (error) => reject(signal.aborted ? signal.reason : error))
     .end();

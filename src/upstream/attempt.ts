@@ -10,8 +10,8 @@ import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import type { Operation, UpstreamRequest } from './operations.ts';
 import { limitsOf, readResponse } from './read-response.ts';
-import { cacheMark } from './transport/cache-mark.ts';
 import type { Transport } from './transport/got-client.ts';
+import { cacheMark, proxyHint, proxyMark } from './transport/response-marks.ts';
 import { Exchange } from './transport/send-once.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
 
@@ -92,11 +92,17 @@ export function createAttempt(dependencies: AttemptDependencies) {
 /**
  * Creates a function that checks whether the service has sent a response, and not a cache in front of it. A write whose response
  * comes from a cache throws an UpstreamError, because that response says nothing about it. A read is only counted and, once,
- * logged: its list may be old, or that of another caller.
+ * logged: its list may be old, or that of another caller. If the first response shows that a proxy stands before the service, this
+ * is logged, because most proxies repeat a GET that changes something, and some answer it.
  */
 function createOriginCheck(log: Logger, observer: CallObserver) {
+  let isFirst = true;
   let isLogged = false;
   return (operation: Operation, headers: IncomingHttpHeaders): void => {
+    const proxy = isFirst && proxyMark(headers);
+    isFirst = false;
+    if (proxy)
+      log.info({ header: proxy, hint: proxyHint }, 'a proxy seems to stand before the service');
     const header = cacheMark(headers);
     if (header === undefined) return;
     observer.cached(operation);

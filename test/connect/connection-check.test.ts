@@ -311,6 +311,18 @@ test('a file for keys is not created, and a folder that is missing is a fault', 
   ]);
 });
 
+test('a proxy before the service is named, with what to do', async () => {
+  const service = await startService(
+    (response) => void response.writeHead(401, { server: 'nginx/1.22.1' }).end(),
+  );
+  const command = await readCommand(options, await environmentFor(service));
+  const text = 'text' in command ? command.text : '';
+  expect(JSON.parse(text)).toMatchObject({
+    connections: 'all reached',
+    hints: [expect.stringMatching(/\(server: nginx\/1\.22\.1\).* --stand-in <port> /)],
+  });
+});
+
 test('the command prints all faults at once, and exits with 1; otherwise it says that all was reached', async () => {
   const service = await startAvailable();
   const closed = `127.0.0.1:${await freePort()}`;

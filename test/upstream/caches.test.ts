@@ -97,6 +97,30 @@ test('a write that a cache has answered is logged and counted as such', async ()
   expect(await metric(gateway, 'ledger_gateway_calls_cached_total')).toBe(1);
 });
 
+test.each([
+  ['Server', 'nginx/1.22.1'],
+  ['Server', 'ATS/9.2.5'],
+  ['Via', '1.1 varnish'],
+  ['X-Cache', 'MISS from proxy.example.com'],
+])('the first response that shows a proxy (%s: %s) is logged, with what to do', async (...row) => {
+  const [name, value] = row;
+  const service = await startService(successWith({ [name]: value }));
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 2; n += 1) await gateway.graphql(read);
+  const lines = gateway.logs.filter(
+    ({ msg }) => msg === 'a proxy seems to stand before the service',
+  );
+  const hint = expect.stringContaining('docs/how-to/proxy-before-the-service.md');
+  expect(lines).toMatchObject([{ level: 30, header: `${name.toLowerCase()}: ${value}`, hint }]);
+});
+
+test('a service that names itself is no proxy', async () => {
+  const service = await startService(successWith({ Server: 'Kestrel' }));
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(read);
+  expect(gateway.logText()).not.toContain('a proxy seems');
+});
+
 // UPSTREAM_UNIQUE_PARAM
 
 const actionsOfAll = Object.values(WorkflowAction).map(

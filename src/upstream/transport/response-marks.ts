@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { printable } from '../../lib/short-text.ts';
+
+/** A text like HIT, TCP_HIT or RefreshHit, or one of nginx for a response that is old, or that it has asked the service about. */
+const stored = /(^|,)\s*(\w*hit|stale|updating|revalidated)\b/i;
+
+/** Headers by which a cache shows that it has sent a response that it had stored. */
+const marks: Record<string, RegExp> = {
+  age: /[1-9]/,
+  'cache-status': /;\s*hit\s*(=\s*\?1\s*)?(?=[;,]|$)/i,
+  'x-cache': stored,
+  'x-cache-status': stored,
+  'cf-cache-status': stored,
+  // The number of the request, and of the one whose response Varnish had stored.
+  'x-varnish': /\d \d/,
+};
+
+/** The header that shows that a cache has sent a response, and not the service. Undefined if there is none. */
+export function cacheMark(headers: IncomingHttpHeaders): string | undefined {
+  return Object.keys(marks).find((name) => marks[name]?.test(String(headers[name] ?? '')));
+}
+
+/** Headers by which something shows that it stands before the service. With `Server`, it may also be the service itself. */
+const proxies: Record<string, RegExp> = {
+  server:
+    /nginx|openresty|caddy|envoy|haproxy|traefik|kong|varnish|squid|\bats\b|cloudf|awselb|awsalb/i,
+  via: /./,
+  'x-varnish': /./,
+  'x-cache': /./,
+  'x-cache-status': /./,
+};
+
+/** The header that shows that a proxy seems to stand before the service, with its value. Undefined if there is none. */
+export function proxyMark(headers: IncomingHttpHeaders): string | undefined {
+  const name = Object.keys(proxies).find((name) =>
+    proxies[name]?.test(String(headers[name] ?? '')),
+  );
+  return name && `${name}: ${printable(String(headers[name]))}`;
+}
+
+/** What to do about a proxy. */
+export const proxyHint =
+  'It must send each GET request once, and answer none itself. npm run contract -- <UPSTREAM_BASE_URL> --stand-in <port> finds out whether it does: docs/how-to/proxy-before-the-service.md.';
