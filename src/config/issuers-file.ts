@@ -7,7 +7,10 @@ import { parseStrictJson } from '../lib/strict-json.ts';
 const TENANT = '{tenantid}';
 
 const notEmpty = 'must not be empty';
-const text = z.string('must be a text').regex(/\S/, notEmpty);
+const text = z
+  .string('must be a text')
+  .regex(/\S/, notEmpty)
+  .regex(/^(?!["'\s]).*(?<!["'\s])$/s, 'must not begin or end with a blank or a quote');
 const listOf = <Item>(item: z.ZodType<Item>) => z.array(item, 'must be a list').min(1, notEmpty);
 
 /** The types of variables that occur in the file, too. */

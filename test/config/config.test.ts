@@ -458,6 +458,13 @@ test.each<[string, issuers: unknown, fault: string | RegExp]>([
   ],
   ['an empty audience', [{ issuer, audience: [] }], '[0].audience must not be empty'],
   [
+    'blanks and quotes, which no token has',
+    [{ issuer: ` ${issuer}`, audience: ['a', '"b"'], audienceClaim: 'c ' }],
+    ['issuer', 'audience[1]', 'audienceClaim']
+      .map((key) => `[0].${key} must not begin or end with a blank or a quote`)
+      .join('; '),
+  ],
+  [
     'a misspelled key',
     [{ issuer, audience, jwks_url: 'x' }],
     '[0].jwks_url is unknown. Did you mean jwksUrl?',
