@@ -66,7 +66,10 @@ export async function checkPath({
     const status = await first.send('start', 'ok');
     if (first.arrivals('start') === 0) {
       const hint = isForeign ? ' What arrived there was no HTTP. Let the proxy use http.' : '';
-      const text = `${first.base} (${status}) does not lead to the stand-in on port ${standIn}.${hint} Nothing was checked.\n`;
+      const fault = /^\d+$/.test(status)
+        ? `${first.base} (${status}) does not lead to the stand-in on port ${standIn}.${hint}`
+        : `${first.base} cannot be reached: ${status}.`;
+      const text = `${fault} Nothing was checked.\n`;
       return { text, isFine: false };
     }
     const reached = [first];

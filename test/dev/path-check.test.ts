@@ -156,3 +156,14 @@ test('a path that does not lead to the stand-in gets one read with a token that 
   expect(received).toEqual([['GET', '/getGLCodes5', 'Bearer e30.e30.e30']]);
   expect(isFine).toBe(false);
 });
+
+test('an address that cannot be reached is told so', async () => {
+  const url = `http://127.0.0.1:${await freePort()}/`;
+
+  const { text, isFine } = await checkPath({ url, standIn: await freePort() });
+
+  expect(text).toMatch(
+    /getGLCodes5 cannot be reached: connect ECONNREFUSED .*\. Nothing was checked\.\n/,
+  );
+  expect(isFine).toBe(false);
+});
