@@ -18,11 +18,7 @@ export type AuditOutput = {
   close(): void;
 };
 
-/**
- * The output of the setting AUDIT: standard output, which the log shares, or a file. The metrics of outputs include a file.
- *
- * @throws ConfigError if the file cannot be opened
- */
+/** The output of the setting AUDIT: standard output, which the log shares, or a file. Throws a ConfigError if it cannot be opened. */
 export function createAuditOutput(
   setting: string,
   stdout: Pick<LogOutput, 'write' | 'flush'>,

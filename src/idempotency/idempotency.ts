@@ -32,11 +32,7 @@ type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
   log: Logger;
 };
 
-/**
- * Opens the store, and adds idempotency keys to calls. `settle` closes a key and returns its outcomes.
- *
- * @throws what `openAtMostOnce` throws
- */
+/** Opens the store, and adds idempotency keys to calls. Throws what `openAtMostOnce` throws. */
 export async function createIdempotency(options: Options) {
   const { settings, calls, timeoutMs, log } = options;
   const { store, isRequired, ...limits } = settings;

@@ -18,11 +18,7 @@ export class Policy implements CallPolicy {
   readonly #count: WriteCount;
   #rules: PolicyTable['rules'] | undefined;
 
-  /**
-   * Without a table, everything is allowed.
-   *
-   * @param store the store of keys, where all processes that share it count writes
-   */
+  /** Without a table, everything is allowed. `store` is that of keys, where all processes that share it count writes. */
   constructor(table: PolicyTable | undefined, store: string, log: Pick<Logger, 'warn'>) {
     this.#rules = table?.rules;
     this.#count = new WriteCount(log, sharedCounterIn(store));

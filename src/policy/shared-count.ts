@@ -10,11 +10,7 @@ export const counterOptions = { duration: 60, points: Number.MAX_SAFE_INTEGER };
 /** Counts the writes of all processes that use the same server, on connections of its own. */
 export type SharedCounter = { limiter: RateLimiterAbstract; close(): unknown };
 
-/**
- * Returns what connects to the server of a store of keys, to count writes there. Undefined if processes do not share the store.
- *
- * @param store the value of IDEMPOTENCY_STORE
- */
+/** Returns what connects to the server of IDEMPOTENCY_STORE, to count writes there. Undefined if processes do not share the store. */
 export function sharedCounterIn(store: string): (() => Promise<SharedCounter>) | undefined {
   if (/^rediss?:/.test(store)) return () => countInRedis(store);
   return /^postgres(ql)?:/.test(store) ? () => countInPostgres(store) : undefined;

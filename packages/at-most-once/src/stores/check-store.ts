@@ -5,12 +5,7 @@ import { StoreUnavailable } from '../store.ts';
 
 export { faultOfStoreUrl } from './store-url.ts';
 
-/**
- * Checks whether a store can be used, without changing it.
- *
- * @param setting `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server
- * @throws StoreUnavailable if the store cannot be used, Error if a URL cannot be used
- */
+/** Checks whether a store that `openAtMostOnce` takes can be used, without changing it. Throws StoreUnavailable, or Error for a URL. */
 export async function checkStore(setting: string): Promise<void> {
   const [scheme = '', name = ''] = setting.split(/:(.*)/s);
   if (scheme === 'memory') return;

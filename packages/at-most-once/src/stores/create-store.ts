@@ -14,12 +14,7 @@ export type StoreLimits = {
   memoryBytes: number;
 };
 
-/**
- * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
- * the store connects in the background.
- *
- * @throws StoreUnavailable if a file cannot be used, Error if a URL cannot be used
- */
+/** Opens the store that a setting of `openAtMostOnce` names. Those of servers connect in the background. */
 export async function createStore(
   setting: string,
   { retentionMs, maxKeys, memoryBytes }: StoreLimits,

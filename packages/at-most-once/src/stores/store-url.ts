@@ -20,12 +20,7 @@ const ignoredParameters: Record<string, string[]> = {
   target_session_attrs: ['any', 'primary', 'read-write'], // The store rejects a standby.
 };
 
-/**
- * What the URL of a store must be instead. Undefined if it can be used. The text does not quote the URL, which may have a
- * password.
- *
- * @throws Error if the text is no such URL
- */
+/** What the URL of a store must be instead, without quoting it. Undefined if it can be used. Throws if the text is no such URL. */
 export function faultOfStoreUrl(text: string): string | undefined {
   const [, scheme = '', authority = '', rest = ''] =
     /^(rediss?|postgres(?:ql)?):\/\/(?=.)([^/?#]*)(.*)$/.exec(text) ?? [];
