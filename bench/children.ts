@@ -26,20 +26,19 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a script on one core, with this Node unless another is given. It gets only the given environment variables. */
+/** Starts a script on one core. It gets only the given environment variables. */
 export function start(
   core: number,
   script: URL,
   options: {
-    node?: string;
     args?: string[];
     nodeArgs?: string[];
     environment?: Record<string, string>;
     ipc?: boolean;
   } = {},
 ): Child {
-  const { node = process.execPath, args = [], nodeArgs = [], environment, ipc = false } = options;
-  const command = [node, ...nodeArgs, script.pathname, ...args];
+  const { args = [], nodeArgs = [], environment, ipc = false } = options;
+  const command = [process.execPath, ...nodeArgs, script.pathname, ...args];
   const child = spawn('taskset', ['-c', String(core), ...command], {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],

@@ -16,8 +16,6 @@ export type Peer = {
   isOurs?: boolean;
   /** The entry point. */
   entry: URL;
-  /** The Node that runs it, by default the one that runs the benchmark. */
-  node?: string;
   /** Variables in addition to the usual ones. */
   variables?: Record<string, string>;
   /** Starts a store of idempotency keys, and returns the value of IDEMPOTENCY_STORE. In memory by default. */
@@ -144,7 +142,6 @@ export async function startPeer(
   const port = await freePort();
   const store = await peer.startStore?.(folder);
   const child = start(cores.gateway, peer.entry, {
-    ...(peer.node !== undefined && { node: peer.node }),
     nodeArgs: ['--no-memory-reducer', ...nodeArgs],
     ipc,
     environment: {

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,10 +21,8 @@ const { values: options } = parseArgs({
     services: { type: 'string' },
     against: { type: 'string' },
     with: { type: 'string', multiple: true, default: [] },
-    node: { type: 'string' },
     calls: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
-    json: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -56,15 +53,12 @@ if (options.calls) {
   const results = await countCalls([...withOther(ours), ...others], credentials);
   print(tablesOfCalls(results));
   if (options.list) print(listOfCalls(results));
-  writeJson(results);
 } else {
-  const all = [];
-  for (const suite of selectSuites(options.only)) all.push(await run(suite));
-  writeJson(all);
+  for (const suite of selectSuites(options.only)) await run(suite);
 }
 
 /** Measures a suite, and prints all tables of each group when it ends. */
-async function run(suite: Suite): Promise<object> {
+async function run(suite: Suite): Promise<void> {
   const pace = options.quick ? suite.quickPace : suite.pace;
   const names = options.peers?.split(',');
   const compared = suite.peers
@@ -83,12 +77,6 @@ async function run(suite: Suite): Promise<object> {
     const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)}`;
     writePage(suite, results, text);
   }
-  const figures = results.map(({ service, workload, peers }) => ({
-    ...{ service: service.name, workload: workload.name, callers: workload.callers },
-    connections: workload.connections,
-    peers: peers.map(({ peer, rounds }) => ({ peer: peer.name, rounds })),
-  }));
-  return { suite: suite.name, pace, figures };
 }
 
 /** The groups with the selected kinds of service and numbers of callers. */
@@ -105,12 +93,11 @@ function narrowed(groups: readonly Group[]): Group[] {
 
 /** A gateway, after the one that it is compared with, if there is one. */
 function withOther(peer: Peer): Peer[] {
-  const { against, node, with: variables } = options;
-  if (against === undefined && node === undefined && variables.length === 0) return [peer];
+  const { against, with: variables } = options;
+  if (against === undefined && variables.length === 0) return [peer];
   const other = withVariables(peer);
   if (against !== undefined) other.entry = pathToFileURL(resolvePath(join(against, 'src/main.ts')));
-  if (node !== undefined) other.node = resolvePath(node);
-  const title = [against, node, ...variables].filter((part) => part !== undefined).join(', ');
+  const title = [against, ...variables].filter((part) => part !== undefined).join(', ');
   other.title = peer === ours ? title : `${peer.title}, ${title}`;
   other.name = peer === ours ? 'other' : `${peer.name}-other`;
   return [other, peer];
@@ -130,12 +117,4 @@ function sentenceOf({ starts, rounds, round }: Pace): string {
     ? ' The warm-up and the rounds were short: look at the quartiles.'
     : '';
   return `Medians of ${starts * rounds} rounds of about ${round} s (starts: ${starts}).${short}`;
-}
-
-function writeJson(figures: unknown): void {
-  if (options.json === undefined) return;
-  writeFileSync(
-    resolvePath(options.json),
-    `${JSON.stringify({ date, machine, figures }, null, 2)}\n`,
-  );
 }
