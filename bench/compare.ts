@@ -32,10 +32,7 @@ export type Group = { service: ServiceKind; steps: readonly (readonly Workload[]
 export type PeerResult = { peer: Peer; rounds: Round[] };
 export type Result = { service: ServiceKind; workload: Workload; peers: PeerResult[] };
 
-/**
- * Measures a group. The peers are started several times, every other time in reverse, because V8 optimizes the same code
- * differently in each process.
- */
+/** Measures a group. The peers are started several times, because V8 optimizes the same code differently in each process. */
 export async function compare(
   { service, steps }: Group,
   peers: readonly Peer[],

@@ -61,10 +61,7 @@ export async function checkResponses(
   }
 }
 
-/**
- * V8 optimizes a server during thousands of requests: on a slow machine, the gateway's first 3,000 took twice as much CPU
- * time each as those after 15,000.
- */
+/** V8 optimizes a server meanwhile: on a slow machine, the gateway's first 3,000 requests took twice as much CPU time each. */
 const WARM_REQUESTS = 15_000;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * JSON whose large integers become bigints and back, because identifiers may be larger than a double can
- * represent.
- */
+/** JSON whose large integers become bigints and back, because identifiers may be larger than a double can represent. */
 
 /** Parts of JSON that Node has and TypeScript's library does not declare yet. */
 const nodeJson = JSON as Omit<JSON, 'parse'> & {

@@ -1,9 +1,6 @@
 import { type GraphQLSchema, isAbstractType } from 'graphql';
 
-/**
- * A plugin of graphql-codegen: writes a module with the types that each union and interface may have, which Apollo Client
- * needs for fragments on them.
- */
+/** A plugin of graphql-codegen: writes a module with the possible types of unions and interfaces, which Apollo Client needs. */
 export const plugin = (schema: GraphQLSchema): string => {
   const abstract = Object.values(schema.getTypeMap()).filter(isAbstractType);
   const possible = abstract

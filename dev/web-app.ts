@@ -12,10 +12,7 @@ export type WebApp = {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}examples/web/`;
 
-/**
- * Starts the example web app with Vite. Installs its packages first if there are none. The URL of the issuer ends with a
- * slash.
- */
+/** Starts the example web app with Vite. Installs its packages first if there are none. The URL of the issuer ends with a slash. */
 export async function startWebApp(
   gatewayUrl: string,
   issuerUrl: string,

@@ -10,10 +10,7 @@ const contentTypes: Record<string, string> = {
   '.csv': 'text/csv',
 };
 
-/**
- * Serves a build of the example web app, in the folder that `vite build` wrote, at localhost, where browsers allow a page
- * to create keys. Port 0 selects any free one.
- */
+/** Serves what `vite build` wrote into a folder, at localhost, where browsers allow a page to create keys. Port 0 selects any free one. */
 export async function serveWebBuild(folder: string, host: string, port: number): Promise<WebApp> {
   const app = Fastify({ forceCloseConnections: true });
   app.get('/', async (_, reply) => send(reply, 'index.html'));

@@ -6,10 +6,7 @@ import { checkIssuer } from './issuer-check.ts';
 import { checkPort } from './port-check.ts';
 import { checkService } from './service-check.ts';
 
-/**
- * Checks, without changing anything, whether all that the gateway connects to can be used. Returns the faults with their
- * remedies, and hints, which are no faults.
- */
+/** Checks, without changing anything, whether all that the gateway connects to can be used. Returns faults with remedies, and hints. */
 export async function checkConnections(
   config: Config,
   probe: ReadRequest,
