@@ -65,7 +65,7 @@ test.each([
   expect(text.match(/^GET .*/gm)).toHaveLength(actions + 1);
   expect(text).toContain('/api/getGLCodes5\n');
   expect(text).toContain('/api/upgradeToHQ\n');
-  expect(text.match(/1 sent, 1 arrived\n/g)).toHaveLength(actions + 5);
+  expect(text.match(/1 sent, 1 arrived\n/g)).toHaveLength(11);
   expect(text.match(/5 sent, 5 arrived\n/g)).toHaveLength(2);
   expect(isFine).toBe(true);
 });
