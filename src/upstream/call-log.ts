@@ -24,16 +24,23 @@ export async function logSent(
   await observed;
 }
 
-/** Logs one attempt, or a call rejected before its first attempt. After its client has disconnected, a write is a warning. */
+/**
+ * Logs one attempt, or a call rejected before its first attempt. After its client has disconnected, a write is a warning. The
+ * line of a write that has failed has the identifiers in it, so that the write is found by them.
+ */
 export function logCall(
   log: Logger,
-  { operation }: UpstreamRequest,
+  request: UpstreamRequest,
   { requestId, signal }: RequestScope,
   line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
 ): void {
-  const clientDisconnected = signal.aborted && operation.effect === 'write';
-  const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
-  log[level]({ requestId, operation: operation.name, ...line, clientDisconnected }, 'call');
+  const { name: operation, effect } = request.operation;
+  const isWrite = effect === 'write';
+  const hasFailed = line.fault !== undefined;
+  const clientDisconnected = signal.aborted && isWrite;
+  const level = clientDisconnected || hasFailed ? 'warn' : 'info';
+  const ids = hasFailed && isWrite && loggedIds(request);
+  log[level]({ requestId, operation, ...line, clientDisconnected, ...ids }, 'call');
 }
 
 /** Logs a write in flight, before an exit that does not wait for it. */

@@ -91,6 +91,7 @@ testWithJq('a write is found in the log by the number of an approver or an invoi
     .split('\n')
     .map((line) => Object(JSON.parse(line)));
   expect(found.map(({ msg, requestId }) => [msg, requestId])).toEqual([
+    ['call', '1'],
     ['outcome unknown', '1'],
     ['request', '2'],
   ]);

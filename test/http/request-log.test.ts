@@ -95,7 +95,7 @@ test.each<[string, Reply, string, Lines, headers?: Record<string, string>]>([
   }
 });
 
-test('a write that is unknown is found in the log by the identifiers of its request, and any other by the invoice of its response', async () => {
+test('a write that fails or is unknown is found in the log by the identifiers of its request, and any other by the invoice of its response', async () => {
   const { service, gateway, respondWith } = await startStack(reply(500));
   const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
   const approvers = [{ approverId: '9007199254740993', workflowId: '7', name: secret }];
@@ -103,6 +103,14 @@ test('a write that is unknown is found in the log by the identifiers of its requ
   const unknown = { msg: 'outcome unknown', operation: 'saveApproverList' };
   const ids = { approver_id: ['9007199254740993'], workflow_id: ['7'] };
   expect(await gateway.logLine(unknown)).toMatchObject({ ids });
+  respondWith(reply(409));
+  await gateway.graphql(save, { approvers }, { 'x-request-id': 'refused' });
+  const refused = { msg: 'call', outcome: 'UPSTREAM_BAD_REQUEST', requestId: 'refused' };
+  expect(await gateway.logLine(refused)).toMatchObject({ ids });
+  respondWith(json({ status: 0 }));
+  await gateway.graphql(save, { approvers }, { 'x-request-id': 'done' });
+  expect(await gateway.logLine({ msg: 'call', requestId: 'done' })).not.toHaveProperty('ids');
+  respondWith(reply(500));
   // A line of the log is short.
   const many = Array.from({ length: 400 }, (_, n) => ({ approverId: String(10_000 + n) }));
   await gateway.graphql(save, { approvers: many }, { 'x-request-id': 'many' });
@@ -119,7 +127,7 @@ test('a write that is unknown is found in the log by the identifiers of its requ
   expect(await writesOf('failed')).toEqual(['Mutation.workflowAction LedgerFailed invoice=48214']);
   expect(await writesOf('no-number')).toEqual(['Mutation.workflowAction LedgerFailed']);
   expect(gateway.logText()).not.toContain(secret);
-  expect(service.received).toHaveLength(4);
+  expect(service.received).toHaveLength(6);
 });
 
 test('if the service is unreachable, its URL is not logged', async () => {
