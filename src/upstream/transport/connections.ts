@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Client } from 'undici';
+import { remove } from '../../lib/remove.ts';
 import type { Sent } from '../upstream-error.ts';
 import { createConnector } from './connector.ts';
 import { KeepAlive } from './keep-alive.ts';
@@ -53,8 +54,9 @@ type Open = {
 export class Connections {
   readonly #options: ConnectionOptions;
   readonly #keepAlive: KeepAlive;
-  /** Those that were idle for longest come first. */
-  readonly #idle: Open[] = [];
+  /** Those that rest, and those that have rested. The ones that were idle for longest come first. */
+  readonly #resting: Open[] = [];
+  readonly #rested: Open[] = [];
   #connect: ReturnType<typeof createConnector>;
   /** A connection of an earlier generation is not used again. */
   #generation = 0;
@@ -70,7 +72,7 @@ export class Connections {
   async take(effect: 'read' | 'write'): Promise<Required<Connection>> {
     // Ends this iteration of the event loop. undici waits for one more before it uses a connection again, so a poll comes in
     // between: what has arrived on the connection is noticed. If the service has closed it, undici opens another one.
-    if (this.#idle.length > 0) await immediate();
+    if (this.#idleCount > 0) await immediate();
     const open = this.#takeIdle(effect) ?? this.#open();
     return {
       dispatcher: open.client,
@@ -88,7 +90,13 @@ export class Connections {
   /** Closes the idle connections; those in use close after their response. */
   close(): void {
     this.#generation += 1;
-    for (const { client } of this.#idle.splice(0)) client.destroy(() => {});
+    for (const idle of [this.#rested, this.#resting]) {
+      for (const { client } of idle.splice(0)) client.destroy(() => {});
+    }
+  }
+
+  get #idleCount(): number {
+    return this.#rested.length + this.#resting.length;
   }
 
   /** One connector for many connections, so that files are parsed once. Its timeout is longer than any deadline. */
@@ -102,18 +110,20 @@ export class Connections {
    */
   #takeIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
-    const isUsable = ({ idleSince, expires, socket }: Open) =>
-      now - idleSince >= REST_MS &&
+    const [resting, rested] = [this.#resting, this.#rested];
+    const stillResting = resting.findIndex(({ idleSince }) => now - idleSince < REST_MS);
+    rested.push(...resting.splice(0, stillResting < 0 ? resting.length : stillResting));
+    const isUsable = ({ expires, socket }: Open) =>
       now < expires &&
       // The whole request was sent, although its response may have come earlier.
       socket?.writableLength === 0;
     const isRead = effect === 'read';
-    const index = isRead ? this.#idle.findIndex(isUsable) : this.#idle.findLastIndex(isUsable);
-    const open = this.#idle[index];
+    const index = isRead ? rested.findIndex(isUsable) : rested.findLastIndex(isUsable);
+    const open = rested[index];
     if (!open) return undefined;
     const idleMs = now - open.idleSince;
     if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
-    this.#idle.splice(index, 1);
+    rested.splice(index, 1);
     open.idleMs = idleMs;
     return open;
   }
@@ -163,16 +173,17 @@ export class Connections {
     const isCurrent = this.#isShared && open.generation === this.#generation;
     if (!isCurrent) return void open.client.close(() => {});
     open.idleSince = performance.now();
-    this.#idle.push(open);
-    if (this.#idle.length > MAX_IDLE) this.#idle.shift()?.client.destroy(() => {});
+    this.#resting.push(open);
+    if (this.#idleCount > MAX_IDLE) {
+      const oldest = this.#rested.shift() ?? this.#resting.shift();
+      oldest?.client.destroy(() => {});
+    }
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
   #onClose(open: Open, { code = '', message }: { code?: string; message: string }): void {
     const now = performance.now();
-    const index = this.#idle.indexOf(open);
-    if (index >= 0) {
-      this.#idle.splice(index, 1);
+    if (remove(this.#rested, open) || remove(this.#resting, open)) {
       open.client.destroy(() => {});
       open.idleMs = now - open.idleSince;
     }
