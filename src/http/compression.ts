@@ -3,6 +3,7 @@ import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
 import { Gate } from '../admission/gate.ts';
+import { memoLatest } from '../lib/memo.ts';
 
 /** The quality of Brotli: higher ones take several times as long for a few percent. */
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -28,7 +29,9 @@ export function registerCompression(app: FastifyInstance): void {
     const isLong = isText && payload.length >= 1024 && !reply.hasHeader('content-encoding');
     if (!isLong || socket.destroyed) return done(null, payload);
     reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
-    const encoder = acceptedEncoder(request.headers['accept-encoding'] ?? 'identity');
+    const accepted = request.headers['accept-encoding'] ?? '';
+    // The time to parse a header grows with its length.
+    const encoder = accepted.length > 200 ? undefined : acceptedEncoder(accepted);
     if (!encoder) return done(null, payload);
     const [encoding, encode] = encoder;
     reply.header('content-encoding', encoding);
@@ -42,10 +45,8 @@ export function registerCompression(app: FastifyInstance): void {
 }
 
 /** The first encoding that a client accepts. Clients list several with the same weight. */
-function acceptedEncoder(accepted: string) {
-  // The time to parse a header grows with its length.
-  if (accepted.length > 200) return undefined;
+const acceptedEncoder = memoLatest((accepted) => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': accepted } });
   const all = negotiator.encodings(encoders.map(([encoding]) => encoding));
   return encoders.find(([encoding]) => all.includes(encoding));
-}
+});

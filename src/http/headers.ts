@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { InvalidRequest } from '../errors/gateway-error.ts';
+import { memoLatest } from '../lib/memo.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 
 /**
@@ -21,19 +22,15 @@ export const securityHeaders = {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
-/** The last `Accept` header and its media type. Most clients send the same header, and parsing it takes several µs. */
-let latest: { accept: string; type: string | undefined } | undefined;
+const preferredType = memoLatest((accept) =>
+  new Negotiator({ headers: { accept } }).mediaType([JSON_TYPE, GRAPHQL_RESPONSE_TYPE]),
+);
 
 /** The media type of responses that the `Accept` header prefers; undefined if it allows none. */
 export function acceptedType({ accept }: IncomingHttpHeaders): string | undefined {
   if (!accept) return JSON_TYPE;
   // The time to parse a header grows with its length.
-  if (accept.length > 500) return undefined;
-  if (latest?.accept !== accept) {
-    const negotiator = new Negotiator({ headers: { accept } });
-    latest = { accept, type: negotiator.mediaType([JSON_TYPE, GRAPHQL_RESPONSE_TYPE]) };
-  }
-  return latest.type;
+  return accept.length > 500 ? undefined : preferredType(accept);
 }
 
 /**
@@ -85,9 +82,11 @@ export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
+const isHost = memoLatest((host) => URL.canParse(`http://${host}`));
+
 /** Whether a request has a valid `Host` header, or needs none: load balancers use HTTP/1.0 for health checks. */
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
-  if (host !== undefined) return URL.canParse(`http://${host}`);
+  if (host !== undefined) return isHost(host);
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
 }
 
