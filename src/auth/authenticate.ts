@@ -52,20 +52,23 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   }
 
   /**
-   * Resolves to the credentials of a request, or to null if it has no `Authorization` header. Throws a GatewayError:
-   * `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if the key of a token cannot be fetched.
+   * The credentials of a request, or a promise of them if its token is not remembered. Null if it has no `Authorization` header.
+   * Throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if the key of a token cannot be fetched.
    */
-  async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
+  function authenticate(
+    request: IncomingMessage,
+  ): Credentials | null | Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request, config.isBindingChecked);
     if (typeof token !== 'string') throw rejected(token);
     const digest = digestOf(token);
-    const current = cache;
-    const known = current.get(digest);
-    if (known) {
-      checked.inc({ outcome: 'remembered' });
-      return { token, tokenHash: digest, caller: known };
-    }
+    const caller = cache.get(digest);
+    if (!caller) return verifyNew(token, digest, cache);
+    checked.inc({ outcome: 'remembered' });
+    return { token, tokenHash: digest, caller };
+  }
+
+  async function verifyNew(token: string, digest: string, current: typeof cache) {
     const verified = await verify(token).catch((error: unknown) => {
       throw rejected({ reason: reasonOf(error), ...unverifiedOf(token) });
     });

@@ -53,7 +53,7 @@ function compile(
   const options = { disableLeafSerialization: !selectsEnum };
   const result = compileQuery(schema, query, operation.name?.value ?? '', options);
   if (!isCompiledQuery(result)) return null;
-  return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
+  return (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
 
 /** Adds the default values of variables, because compiled code ignores the default of a nullable type. */

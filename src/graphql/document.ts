@@ -14,7 +14,7 @@ import type { Variables } from './selection-cost.ts';
 export type Compiled = (
   context: Context,
   variables: Variables,
-) => Promise<Partial<ExecutionResult>>;
+) => Partial<ExecutionResult> | Promise<Partial<ExecutionResult>>;
 
 /** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
 export type Plan = { executions: number; compiled: Compiled | null | undefined };

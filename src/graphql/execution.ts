@@ -41,7 +41,8 @@ export function createExecution(
       if (!document) throw new Error('The document of a request was not checked.');
       const limits = contextValue.scope ? contextValue.limits() : undefined;
       const respond = async (result: FormattedExecutionResult) => {
-        await limits?.admitResponse(result);
+        const admitting = limits?.admitResponse(result);
+        if (admitting) await admitting;
         return { http, body: { kind: 'single' as const, singleResult: result } };
       };
       if (document.faults.length > 0) {
@@ -107,13 +108,12 @@ async function run(
   }
   checkInput(document, operation, variables);
   checkResponseName(operation, contextValue.scope?.idempotencyResponseName);
-  const runCompiled = async (threshold?: number) => {
+  const runCompiled = (threshold?: number) => {
     const compiled = findCompiled(document, operation, variables, threshold);
     limits?.start('compiled');
-    const result = await compiled?.(contextValue, variables);
-    return result?.data === undefined ? undefined : result; // Without data, no resolver has run.
+    return compiled?.(contextValue, variables);
   };
-  const interpret = async () => {
+  const interpret = () => {
     limits?.start('interpreted');
     const { schema, ast } = document;
     const all = { schema, document: ast, contextValue, operationName };
@@ -121,10 +121,14 @@ async function run(
   };
   // A mutation is executed exactly once. A query may be executed again: its lists are in the loaders.
   const isQuery = operation.operation === OperationTypeNode.QUERY;
-  let result = isQuery && limits ? await runCompiled() : undefined;
-  result ??= await interpret();
+  const compiled = isQuery && limits ? await runCompiled() : undefined;
+  // Without data, no resolver has run.
+  let result = compiled?.data === undefined ? await interpret() : compiled;
   const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
-  if (isQuery && isTooLong) result = (await runCompiled(1)) ?? result;
+  if (isQuery && isTooLong) {
+    const again = await runCompiled(1);
+    if (again?.data !== undefined) result = again;
+  }
   if (result.data === undefined) throw invalidVariables();
   return result;
 }

@@ -101,10 +101,13 @@ export class ResponseLimits {
    * other texts. Takes a turn first, and none after a wait for memory (docs/decisions/0025). Throws
    * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for it.
    */
-  async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
+  admitResult(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
+    const admit = () => this.#admitNow(result, info);
+    return this.#scope.turn(this.#scope.signal)?.then(admit) ?? admit();
+  }
+
+  #admitNow(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
     const selection = selectionOf(info);
-    const turn = this.#scope.turn(this.#scope.signal);
-    if (turn) await turn;
     const { fields, length } = fieldsOf(result, selection);
     this.#count(fields, length); // This is first, because measuring the texts of rejected lists would take time.
     let [texts, ownFields] = [0, selection.fields];
@@ -118,7 +121,7 @@ export class ResponseLimits {
       if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
     }
     this.#count(0, texts);
-    await this.#reserveFields(fields, length + texts);
+    return this.#reserveFields(fields, length + texts);
   }
 
   /** Does the same for entities. Their own fields were counted before, but not those of the items of lists in them. */
@@ -130,10 +133,16 @@ export class ResponseLimits {
     await this.#reserveFields(fields, length);
   }
 
-  /** The outcome of a write or a settled key, with its texts cut to fit into the response. Never an error: it must reach the client. */
-  async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
-    const turn = this.#scope.turn();
-    if (turn) await turn;
+  /**
+   * The outcome of a write or a settled key, with its texts cut to fit into the response, or a promise of it. Never an error: it
+   * must reach the client.
+   */
+  fitOutcome(outcome: object, info: GraphQLResolveInfo): unknown {
+    const shorten = () => this.#fitNow(outcome, info);
+    return this.#scope.turn()?.then(shorten) ?? shorten();
+  }
+
+  #fitNow(outcome: object, info: GraphQLResolveInfo): unknown {
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
@@ -155,16 +164,19 @@ export class ResponseLimits {
    * response may have the outcome of a write. Reserves the memory of a long response first. Rejects with
    * `OPERATION_LIMIT_EXCEEDED` if it is too long, and as `Reservation.reserve` does.
    */
-  async admitResponse(result: object): Promise<void> {
-    const turn = this.#scope.turn();
-    if (turn) await turn;
+  admitResponse(result: object): Promise<void> | undefined {
+    const admit = () => this.#admitLength(result);
+    return this.#scope.turn()?.then(admit) ?? admit();
+  }
+
+  #admitLength(result: object): Promise<void> | undefined {
     // A response without more bytes than this cannot be too long.
     const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
     // Outcomes of writes have been cut to reserved memory, and a response with only errors is bounded by its request.
-    if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
+    if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return undefined;
     const bytes = jsonLength(result);
     if (bytes > this.#maxBytes) throw tooLarge;
-    await this.#scope.reservation.reserve(Math.max(0, bytes - this.#textBytes));
+    return this.#scope.reservation.reserve(Math.max(0, bytes - this.#textBytes));
   }
 
   #count(fields: number, bytes: number): void {
@@ -176,9 +188,14 @@ export class ResponseLimits {
     if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
   }
 
-  async #reserveFields(fields: number, bytes: number): Promise<void> {
-    await this.#scope.reservation.reserve(fields * 100 + bytes, this.#scope.signal);
-    this.#textBytes += bytes;
+  #reserveFields(fields: number, bytes: number): Promise<void> | undefined {
+    const { reservation, signal } = this.#scope;
+    const note = () => {
+      this.#textBytes += bytes;
+    };
+    const reserving = reservation.reserve(fields * 100 + bytes, signal)?.then(note);
+    if (!reserving) note();
+    return reserving;
   }
 }
 

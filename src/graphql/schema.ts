@@ -46,18 +46,18 @@ export function createSchema(parts: SchemaParts): GraphQLSchema {
 
 type Member = { __typename?: string; code?: string; invoiceId?: string | null };
 
-/** Limits the result of a root field. */
-async function limited(
+/** The result of a root field within the limits, or a promise of it. */
+function limited(
   result: unknown,
   isWrite: boolean,
   context: RequestContext,
   info: GraphQLResolveInfo,
-): Promise<unknown> {
+): unknown {
   const member: Member = Object(result);
   if (isWrite) return context.limits().fitOutcome(member, info);
   // The result is a union member. Entities are limited one by one elsewhere.
-  if (member.__typename !== undefined) await context.limits().admitResult(member, info);
-  return result;
+  const admitting = member.__typename && context.limits().admitResult(member, info);
+  return admitting ? admitting.then(() => result) : result;
 }
 
 /** Adds a span to a root field, checks of token and arguments, and limits of its result. Without `check`, it needs no token. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { isPromise } from 'node:util/types';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -92,7 +93,8 @@ export function registerGraphqlRoute(
       if (credentials) request.state.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
-      const reservation = await enter(request, reply, options);
+      if (!options.requests.tryEnter(request.admissionKey)) await enter(request, options);
+      const reservation = openReservation(request, reply, options);
       request.scope = credentials && createScope(request, credentials, reservation, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
@@ -108,7 +110,8 @@ export function registerGraphqlRoute(
 
     onSend(request, reply, payload, done) {
       if (request.state.isReplay) reply.header('idempotent-replayed', 'true');
-      const isInProgress = request.state.fields.values().some(({ code }) => code === 'IN_PROGRESS');
+      let isInProgress = false;
+      for (const { code } of request.state.fields.values()) isInProgress ||= code === 'IN_PROGRESS';
       if (isInProgress) reply.header('idempotent-in-progress', 'true');
       done(null, keepOnlyResponse(request, reply, payload));
     },
@@ -119,7 +122,8 @@ export function registerGraphqlRoute(
 async function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
   const { raw, headers } = request;
   try {
-    const credentials = await options.authenticator.authenticate(raw);
+    const found = options.authenticator.authenticate(raw);
+    const credentials = isPromise(found) ? await found : found;
     const isShort =
       headers['transfer-encoding'] === undefined &&
       Number(headers['content-length'] ?? 0) <= 16_384; // Enough for introspection.
@@ -131,19 +135,29 @@ async function authenticate(request: FastifyRequest, options: GraphqlRouteOption
   }
 }
 
-/**
- * Waits for a place among the requests in progress, and resolves to the reservation of the request. The reservation is
- * closed when the client has the response or has disconnected, and the request is not being parsed or executed any more.
- */
-async function enter(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
-  const { requests, memory, metrics } = options;
-  const { admissionKey, disconnected: signal, raw } = request;
+/** Waits for a place among the requests in progress. */
+async function enter(
+  { admissionKey, disconnected: signal }: FastifyRequest,
+  { requests, metrics }: GraphqlRouteOptions,
+): Promise<void> {
   try {
-    if (!requests.tryEnter(admissionKey)) await requests.enter(admissionKey, { signal });
+    await requests.enter(admissionKey, { signal });
   } catch (error) {
     if (!signal.aborted) metrics.shed();
     throw error;
   }
+}
+
+/**
+ * Opens the reservation of a request that has a place. It is closed when the client has the response or has disconnected, and the
+ * request is not being parsed or executed any more.
+ */
+function openReservation(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { requests, memory }: GraphqlRouteOptions,
+): Reservation {
+  const { admissionKey, raw } = request;
   const reservation = memory.open(admissionKey, requests);
   request.reservation = reservation;
   if (!raw.complete) reservation.waitForClient(slowBodyOf(request));
@@ -218,9 +232,12 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   // A client that has left while its body was parsed could not learn the outcome of a write.
   if (reply.raw.closed) throw clientDisconnected();
   const search = searchOf(url);
-  const response = await execute({ method, headers, search, body, scope, state }).finally(() =>
-    logUndeliveredWrites(log, request),
-  );
+  let response: Awaited<ReturnType<Execute>>;
+  try {
+    response = await execute({ method, headers, search, body, scope, state });
+  } finally {
+    logUndeliveredWrites(log, request);
+  }
   // All responses of an iteration of the event loop are sent together, because waking a client for each takes more CPU time.
   await immediate();
   // The memory of lists was reserved before they existed. A response may also be long because of errors, or of the schema.

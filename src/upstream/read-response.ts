@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import type { Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -54,10 +55,20 @@ export async function readResponse<Result>(
     if (found instanceof UpstreamError) throw found;
     return operation.response.ofStatus(found);
   }
-  const bytes = await responseBody(response, limits);
-  await limits.reserve(bytes.length);
-  const decode = () => decodeBody(operation, bytes);
-  return decodeInTurn(operation.effect === 'write', decode, reservation, scope, limits.signal);
+  const body = responseBody(response, limits);
+  const bytes = isPromise(body) ? await body : body;
+  const reserving = limits.reserve(bytes.length);
+  if (reserving) await reserving;
+  // The response to a write is always decoded, even after the deadline and without memory, because it carries the outcome.
+  const signal = operation.effect === 'write' ? undefined : limits.signal;
+  for (;;) {
+    const turn = scope.turn(signal);
+    if (turn) await turn;
+    // A list may take 50 times the memory of its text, which is reserved once the list exists: earlier lists come first.
+    const inShare = signal && withMemory(reservation.waitForShare(signal));
+    if (!inShare) return decodeBody(operation, bytes);
+    await inShare;
+  }
 }
 
 /** The parsed body of a response with an error status. Undefined if it cannot be read: then its status says all. */
@@ -76,26 +87,6 @@ function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefin
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
     throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
   });
-}
-
-/**
- * Waits for CPU time of the caller, and decodes the body of a response. The response to a write is always decoded, even after
- * the deadline and without memory, because it carries the outcome. A list may take 50 times the memory of its text, which is
- * reserved once the list exists, so earlier lists must be reserved first. Rejects with an UpstreamError.
- */
-async function decodeInTurn<Result>(
-  isWrite: boolean,
-  decode: () => Result,
-  reservation: Reservation,
-  scope: RequestScope,
-  signal: AbortSignal,
-): Promise<Result> {
-  const turn = scope.turn(isWrite ? undefined : signal);
-  if (turn) await turn;
-  const inShare = isWrite ? undefined : withMemory(reservation.waitForShare(signal));
-  if (!inShare) return decode();
-  await inShare;
-  return decodeInTurn(isWrite, decode, reservation, scope, signal);
 }
 
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
