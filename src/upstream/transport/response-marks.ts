@@ -5,7 +5,7 @@ import { printable } from '../../lib/short-text.ts';
 const stored = /(^|,)\s*(\w*hit|stale|updating|revalidated)\b/i;
 
 /** Headers by which a cache shows that it has sent a response that it had stored. */
-const marks: Record<string, RegExp> = {
+const marks = {
   age: /[1-9]/,
   'cache-status': /;\s*hit\s*(=\s*\?1\s*)?(?=[;,]|$)/i,
   'x-cache': stored,
@@ -17,11 +17,11 @@ const marks: Record<string, RegExp> = {
 
 /** The header that shows that a cache has sent a response, and not the service. Undefined if there is none. */
 export function cacheMark(headers: IncomingHttpHeaders): string | undefined {
-  return Object.keys(marks).find((name) => marks[name]?.test(String(headers[name] ?? '')));
+  return markIn(headers, marks);
 }
 
 /** Headers by which something shows that it stands before the service. With `Server`, it may also be the service itself. */
-const proxies: Record<string, RegExp> = {
+const proxies = {
   server:
     /nginx|openresty|caddy|envoy|haproxy|traefik|kong|varnish|squid|\bats\b|cloudf|awselb|awsalb/i,
   via: /./,
@@ -32,10 +32,15 @@ const proxies: Record<string, RegExp> = {
 
 /** The header that shows that a proxy seems to stand before the service, with its value. Undefined if there is none. */
 export function proxyMark(headers: IncomingHttpHeaders): string | undefined {
-  const name = Object.keys(proxies).find((name) =>
-    proxies[name]?.test(String(headers[name] ?? '')),
-  );
+  const name = markIn(headers, proxies);
   return name && `${name}: ${printable(String(headers[name]))}`;
+}
+
+function markIn(headers: IncomingHttpHeaders, all: Record<string, RegExp>): string | undefined {
+  for (const name in all) {
+    if (name in headers && all[name]?.test(String(headers[name]))) return name;
+  }
+  return undefined;
 }
 
 /** What to do about a proxy. */
