@@ -3,6 +3,7 @@ import { checkStore } from '@ledger-gateway/at-most-once/check-store';
 import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { checkIssuer } from './issuer-check.ts';
+import { sentenceOf } from './network-fault.ts';
 import { checkPort } from './port-check.ts';
 import { checkService } from './service-check.ts';
 
@@ -36,8 +37,7 @@ async function checkStoreOf({ idempotency }: Config): Promise<string[]> {
     return [];
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    const isLost = error.reason === 'unreachable' || error.reason === 'timeout';
-    const remedy = '. Check its host and port, and whether a network policy allows the connection';
-    return [`${variable}: ${error.message}${isLost ? remedy : ''}`];
+    const remedy = sentenceOf(error.code ?? error.reason);
+    return [`${variable}: ${error.message}${remedy ? `. ${remedy}` : ''}`];
   }
 }

@@ -2,7 +2,7 @@ import { discoverKeysUrl } from '../auth/discovery.ts';
 import { fetchJson } from '../auth/fetch-json.ts';
 import type { Issuer } from '../auth/issuer.ts';
 import { keySet } from '../auth/key-set.ts';
-import { CHECK_MS, isUnknownCa, meaningOf } from './network-fault.ts';
+import { CHECK_MS, meaningOf } from './network-fault.ts';
 
 /** The names of the settings of issuers: of variables, or of keys in the file. */
 export type IssuerSettings = { issuer: string; url: string };
@@ -27,7 +27,6 @@ export async function checkIssuer(
 /** What to write instead. The fault is that of `fetchJson`: it begins with the address, or has one for each of two. */
 function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
   const code = (fault.split('; ').at(-1) ?? '').replace(/^\S+: /, '');
-  if (isUnknownCa(code)) return 'Name a file with the CA of the issuer in NODE_EXTRA_CA_CERTS';
   if (code.includes('{tenantid}')) {
     return 'Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
   }

@@ -1,6 +1,8 @@
 /** How long one check may take, in milliseconds. */
 export const CHECK_MS = 5000;
 
+const unknownCa = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_SIGNATURE_FAILURE)/;
+
 /** What an error of a connection means, and what to do, by its code. The texts begin after the address. */
 const meanings: readonly [codes: RegExp, meaning: string][] = [
   [
@@ -8,17 +10,10 @@ const meanings: readonly [codes: RegExp, meaning: string][] = [
     'its name does not resolve from here. Write a name that the DNS of this machine knows, or an IP address',
   ],
   [/^ECONNREFUSED$/, 'nothing listens there. Write the port at which the server listens'],
+  [/^ENOENT$/, 'there is no such socket. Write the directory and the port of the server'],
   [
     /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|TimeoutError|timeout|UND_ERR_CONNECT_TIMEOUT)$/,
     'it does not respond. Check the address, and whether a firewall or a network policy drops the connection',
-  ],
-  [
-    /^(HPE_\w+|ECONNRESET|UND_ERR_SOCKET)$/,
-    'the server closes the connection, or does not speak HTTP. Write https:// if the port has TLS',
-  ],
-  [
-    /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/,
-    'the port has no TLS. Write http://, or the port that has TLS',
   ],
   [
     /^(CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
@@ -28,16 +23,37 @@ const meanings: readonly [codes: RegExp, meaning: string][] = [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     'its certificate has another name. Write a name of the certificate',
   ],
+  [
+    unknownCa,
+    'its certificate is not from a known CA. Name a file with the CA that issued it in NODE_EXTRA_CA_CERTS',
+  ],
+];
+
+/** The same for HTTP. */
+const meaningsOfHttp: typeof meanings = [
+  ...meanings,
+  [
+    /^(HPE_\w+|ECONNRESET|UND_ERR_SOCKET)$/,
+    'the server closes the connection, or does not speak HTTP. Write https:// if the port has TLS',
+  ],
+  [
+    /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/,
+    'the port has no TLS. Write http://, or the port that has TLS',
+  ],
 ];
 
 /** Whether an error says that a certificate is not of a known CA. */
-export function isUnknownCa(code: string): boolean {
-  return /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_SIGNATURE_FAILURE)/.test(code);
+export const isUnknownCa = (code: string) => unknownCa.test(code);
+
+/** What an error of a connection means, and what to write instead, as sentences. Undefined if only its code is known. */
+export function sentenceOf(code: string): string | undefined {
+  const [, meaning] = meanings.find(([codes]) => codes.test(code)) ?? [];
+  return meaning && meaning.charAt(0).toUpperCase() + meaning.slice(1);
 }
 
-/** What an error means, and what to write instead, with its code. */
+/** What an error of HTTP means, and what to write instead, with its code. */
 export function meaningOf(code: string): string {
-  const [, meaning] = meanings.find(([codes]) => codes.test(code)) ?? [];
+  const [, meaning] = meaningsOfHttp.find(([codes]) => codes.test(code)) ?? [];
   return meaning === undefined ? `it cannot be used: ${code}` : `${meaning} (${code})`;
 }
 

@@ -257,7 +257,7 @@ test('a file for keys is not created, and a folder that is missing is a fault', 
   ]);
 });
 
-(isRedisInstalled ? test : test.skip)('Redis is read, and not changed', async () => {
+(isRedisInstalled ? test : test.skip)('Redis is tried, and then it is as before', async () => {
   const service = await startAvailable();
   const server = await startRedis({ args: ['--requirepass', 'right'] });
   const check = (url: string) => faultsOf(service.url, { IDEMPOTENCY_STORE: url });
@@ -270,15 +270,35 @@ test('a file for keys is not created, and a folder that is missing is a fault', 
     expect.stringContaining('If the port has no TLS, write redis:// instead of rediss://'),
   ]);
   expect(await check(`redis://127.0.0.1:${await freePort()}`)).toEqual([
-    'IDEMPOTENCY_STORE: No connection to Redis: ECONNREFUSED. Check its host and port, and whether a network policy allows the connection',
+    'IDEMPOTENCY_STORE: No connection to Redis: ECONNREFUSED. Nothing listens there. Write the port at which the server listens',
   ]);
-  const evicting = await startRedis({
+  const { certFile, keyFile } = await (await createPrivateCa()).issue('redis');
+  const tls = ['--tls-port', String(await freePort()), '--tls-auth-clients', 'no'];
+  await startRedis({ args: [...tls, '--tls-cert-file', certFile, '--tls-key-file', keyFile] });
+  expect(await check(`rediss://127.0.0.1:${tls[1]}`)).toEqual([
+    'IDEMPOTENCY_STORE: No connection to Redis: UNABLE_TO_VERIFY_LEAF_SIGNATURE. Its certificate is not from a known CA. Name a file with the CA that issued it in NODE_EXTRA_CA_CERTS',
+  ]);
+  const other = await startRedis({
     args: ['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru'],
   });
-  expect(await check(evicting.url)).toEqual([
-    expect.stringContaining('set its maxmemory-policy to noeviction (it is allkeys-lru)'),
+  expect(await check(other.url)).toEqual([
+    expect.stringContaining('Set its maxmemory-policy to noeviction (it is allkeys-lru)'),
   ]);
-  expect(await evicting.command('DBSIZE')).toBe(0);
+  await other.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+  expect(await check(other.url)).toEqual([]);
+  await other.command('ACL', 'SETUSER', 'user', 'on', '>secret', '~*', '+@all', '-hset');
+  expect(await check(`redis://user:secret@127.0.0.1:${other.port}`)).toEqual([
+    expect.stringMatching(/The Redis server denies its user the command hset\. /),
+  ]);
+  await other.command('CONFIG', 'SET', 'maxmemory', '1');
+  expect(await check(other.url)).toEqual([
+    expect.stringMatching(/The Redis server reports an error: OOM command not allowed/),
+  ]);
+  await other.command('REPLICAOF', '127.0.0.1', String(server.port));
+  expect(await check(other.url)).toEqual([
+    expect.stringMatching(/The Redis server is a replica\. Use the address of the primary/),
+  ]);
+  expect(await other.command('DBSIZE')).toBe(0);
 });
 
 (isPostgresInstalled ? test : test.skip)('PostgreSQL is read, and not changed', async () => {

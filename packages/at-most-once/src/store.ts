@@ -119,13 +119,17 @@ export type UnavailableReason =
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
   readonly reason: UnavailableReason;
+  /** The code of an error of the network. */
+  readonly code: string | undefined;
 
   constructor(
     reason: UnavailableReason,
     message = `The idempotency store is unavailable: ${reason}`,
+    code?: string,
   ) {
     super(message);
     this.reason = reason;
+    this.code = code;
   }
 }
 

@@ -5,6 +5,13 @@ import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts
 /** The time to connect, and for the next reply. */
 const TIMEOUT_MS = 1000;
 
+const RIGHTS =
+  'docs/explanation/stores.md has the command that gives a user its rights (ACL SETUSER)';
+export const USE_PRIMARY = 'Use the address of the primary, which must follow it after a failover';
+export const IN_CLUSTER =
+  'is a node of a Redis Cluster, which is not supported. Use a server that is not in a cluster';
+
+/** `$1` in a meaning is the first group of the text. */
 type Reply = [text: RegExp, reason: UnavailableReason, meaning?: string];
 
 /** What error replies mean. In some versions of Redis, an error of a script has its code inside the message. */
@@ -12,19 +19,21 @@ const replies: readonly Reply[] = [
   [/\bOOM\b/, 'full'],
   [/\bMISCONF\b/, 'not_writable'],
   [/\bNOREPLICAS\b/, 'not_replicated'],
-  [/\b(READONLY|MASTERDOWN)\b/, 'read_only'],
+  [/\b(READONLY|MASTERDOWN)\b/, 'read_only', `is a replica. ${USE_PRIMARY}`],
   [/\bLOADING\b/, 'loading'],
   [/\bWRONGTYPE\b/, 'corrupt'],
+  [/\bNOPERM\b.* '(\w+)' command/, 'unauthorized', `denies its user the command $1. ${RIGHTS}`],
+  [/\bNOPERM\b.*\bkey/, 'unauthorized', `denies its user a key. ${RIGHTS}`],
   [
     /\bNOPERM\b|ACL failure|can't run this command/,
     'unauthorized',
-    'lacks a right for its user. docs/explanation/stores.md has the command that gives a user its rights (ACL SETUSER)',
+    `denies its user a command. ${RIGHTS}`,
   ],
   [/\b(NOAUTH|WRONGPASS|AUTH)\b/, 'unauthorized', 'rejects the user or the password'],
   [
     /\b(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|CROSSSLOT)\b|SELECT is not allowed/,
     'unsupported',
-    'is a node of a Redis Cluster, which is not supported. Use a server that is not in a cluster',
+    IN_CLUSTER,
   ],
   [
     /unknown (redis )?command/i,
@@ -48,7 +57,8 @@ export class RedisSession {
   readonly #end = Promise.withResolvers<StoreUnavailable>();
   /** Resolves when the connection has ended, with the reason. */
   readonly ended = this.#end.promise;
-  #failure: StoreUnavailable | undefined;
+  /** Why the connection has ended. */
+  failure: StoreUnavailable | undefined;
   /** What to do if the connection ends before a reply. */
   #hint: string;
   /** The commands without a reply. */
@@ -80,8 +90,8 @@ export class RedisSession {
 
   /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
   close(failure = new StoreUnavailable('closed')): void {
-    this.#failure ??= failure;
-    this.#end.resolve(this.#failure);
+    this.failure ??= failure;
+    this.#end.resolve(this.failure);
     if (this.#client.isOpen) this.#client.destroy();
   }
 
@@ -90,7 +100,7 @@ export class RedisSession {
    * would get its reply sooner. Replies that arrived while the process was busy are read first.
    */
   async #within(ms: number, send: () => Promise<unknown>): Promise<unknown> {
-    if (this.#failure) throw this.#failure;
+    if (this.failure) throw this.failure;
     this.#waiting += 1;
     if (this.#waiting === 1) this.#expectReply(ms);
     try {
@@ -141,17 +151,18 @@ function newClient(url: string) {
  */
 function failureOf(error: unknown, hint = ''): StoreUnavailable {
   if (error instanceof ErrorReply) {
-    const other: Reply = [/./, 'failed', `reports an error: ${withoutValues(error.message)}`];
-    const [, reason, meaning] = replies.find(([text]) => text.test(error.message)) ?? other;
-    return new StoreUnavailable(reason, meaning && `The Redis server ${meaning}`);
+    const words = `reports an error: ${withoutValues(error.message)}`;
+    const other: Reply = [/./, 'failed'];
+    const [text, reason, meaning = words] =
+      replies.find(([text]) => text.test(error.message)) ?? other;
+    const group = text.exec(error.message)?.[1] ?? '';
+    return new StoreUnavailable(reason, `The Redis server ${meaning.replace('$1', group)}`);
   }
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;
   const isAboutFirstBytes = code === undefined || /^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code);
   const more = isAboutFirstBytes ? hint : '';
-  return new StoreUnavailable(
-    'unreachable',
-    `No connection to Redis${code ? `: ${code}` : ''}${more}`,
-  );
+  const message = `No connection to Redis${code ? `: ${code}` : ''}${more}`;
+  return new StoreUnavailable('unreachable', message, code);
 }
 
 /** The text of an error reply without what it quotes, and without numbers and addresses. */

@@ -9,9 +9,10 @@ import {
   StoreUnavailable,
   type SwapResult,
   shareOf,
+  type UnavailableReason,
   type Usage,
 } from '../store.ts';
-import { RedisSession } from './redis-connection.ts';
+import { IN_CLUSTER, RedisSession, USE_PRIMARY } from './redis-connection.ts';
 
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
@@ -158,7 +159,11 @@ export class RedisStore implements IdempotencyStore {
       const session = new RedisSession(url);
       try {
         await session.connect();
-        this.#current = await inspect(session);
+        const connection = await inspect(session);
+        // A server that is full, for example, still takes outcomes.
+        await tryCommands(session).catch(() => {});
+        if (session.failure) throw session.failure;
+        this.#current = connection;
         ms = 50;
         if (signal.aborted) session.close();
       } catch (error) {
@@ -170,12 +175,13 @@ export class RedisStore implements IdempotencyStore {
   }
 }
 
-/** Checks whether a server can be used, without changing it. @throws StoreUnavailable, or Error if the URL cannot be used */
+/** Checks whether a server can be used. @throws StoreUnavailable, or Error if the URL cannot be used */
 export async function checkRedis(url: string): Promise<void> {
   const session = new RedisSession(url);
   try {
     await session.connect();
     await inspect(session);
+    await tryCommands(session);
     await session.command(['EVAL', readScript, '1', keyOf(COMPLETENESS_KEY)]);
   } catch (error) {
     // If the connection has ended, its failure says more than that of the command.
@@ -186,24 +192,40 @@ export async function checkRedis(url: string): Promise<void> {
 }
 
 /**
- * Reads what the server says about itself: on each new connection, and with each check of completeness. If the server may
- * evict keys, a write could be sent twice, so the connection is closed.
+ * Executes each command of the scripts once, on a key that is removed, so that a missing right is noticed before the first
+ * write. When a script fails, Redis 7.0 does not say which command its user may not execute.
+ */
+async function tryCommands(session: RedisSession): Promise<void> {
+  // Several processes may use this key at a time.
+  const key = `${PREFIX}trial`;
+  const commands = [
+    ['TIME'],
+    ['HSET', key, 'text', ''],
+    ['PEXPIRE', key, '1000'],
+    ['HINCRBY', key, 'part', '1'],
+    ['HGET', key, 'text'],
+    ['HMGET', key, 'text'],
+    ['HGETALL', key],
+    ['HSTRLEN', key, 'text'],
+    ['HDEL', key, 'part'],
+    ['DEL', key],
+    ['WAIT', '0', '0'],
+  ];
+  await Promise.all(commands.map((command) => session.command(command)));
+}
+
+/**
+ * Reads what the server says about itself: on each new connection, and with each check of completeness. Closes the connection
+ * if the server cannot be used. If it may evict keys, for example, a write could be sent twice.
  */
 async function inspect(session: RedisSession) {
   const text = z.string().parse(await session.command(['INFO']));
   const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
   const evicted = field('evicted_keys') ?? '';
-  if (field('redis_mode') === 'sentinel') {
-    const remedy = 'Use the address of the primary, which must follow it after a failover';
-    session.close(new StoreUnavailable('unsupported', `The Redis server is a Sentinel. ${remedy}`));
-    throw await session.ended;
-  }
   const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
-  const policy = field('maxmemory_policy') ?? 'noeviction';
-  if (maxBytes !== Infinity && policy !== 'noeviction') {
-    const remedy = `set its maxmemory-policy to noeviction (it is ${policy})`;
-    const message = `Redis would evict idempotency keys: ${remedy}`;
-    session.close(new StoreUnavailable('evicting', message));
+  const failure = unusable(field, maxBytes);
+  if (failure) {
+    session.close(failure);
     throw await session.ended;
   }
   const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
@@ -218,6 +240,23 @@ async function inspect(session: RedisSession) {
     hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
     usage: { keys, maxKeys: Infinity, bytes, maxBytes },
   };
+}
+
+/** Why a server cannot be used, by what it says about itself. */
+function unusable(
+  field: (name: string) => string | undefined,
+  maxBytes: number,
+): StoreUnavailable | undefined {
+  const fail = (reason: UnavailableReason, fault: string) =>
+    new StoreUnavailable(reason, `The Redis server ${fault}`);
+  if (field('redis_mode') === 'sentinel')
+    return fail('unsupported', `is a Sentinel. ${USE_PRIMARY}`);
+  if (field('cluster_enabled') === '1') return fail('unsupported', IN_CLUSTER);
+  if (field('role') === 'slave') return fail('read_only', `is a replica. ${USE_PRIMARY}`);
+  const policy = field('maxmemory_policy') ?? 'noeviction';
+  if (maxBytes === Infinity || policy === 'noeviction') return undefined;
+  const remedy = `Set its maxmemory-policy to noeviction (it is ${policy})`;
+  return fail('evicting', `would evict idempotency keys. ${remedy}`);
 }
 
 function keyOf(key: string): string {
