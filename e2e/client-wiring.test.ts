@@ -46,7 +46,7 @@ const projects: Project[] = [
     packages: [
       ...['@apollo/client@4.3.8', 'rxjs@7.8.2', '@urql/core@6.0.3', 'gql.tada@1.11.3', graphql],
       'graphql-request@7.4.0',
-      ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
+      ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1'],
     ],
     // The last one checks the types that the others have with their clients.
     files: ['relay-restart.ts', 'fetch.ts', 'client-types.ts'],
