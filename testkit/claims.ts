@@ -28,13 +28,9 @@ export function claimsOn(
     watch: (use) => use,
     ...options,
   });
-  const claims = new Claims(
-    store,
-    completeness,
-    MAX_WRITES_PER_KEY,
-    options.isFailing ?? (() => false),
-    options.limiter ?? unlimited,
-  );
+  const { isFailing = () => false, limiter = unlimited } = options;
+  const rules = { maxWritesPerKey: MAX_WRITES_PER_KEY, isFailing, limiter };
+  const claims = new Claims(store, completeness, rules);
   const find = async (key: string, more: More = {}): Promise<unknown> => {
     try {
       const { result: found } = await claims.claim(claimOf(key, randomUUID(), more));

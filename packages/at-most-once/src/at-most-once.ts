@@ -75,7 +75,8 @@ export class AtMostOnce {
     this.#watch = createStoreWatch(log);
     const { watch, isFailing } = this.#watch;
     this.#completeness = new Completeness({ store, retentionMs, quarantineMs, log, watch });
-    this.#claims = new Claims(store, this.#completeness, maxWritesPerKey, isFailing, limiter);
+    const rules = { maxWritesPerKey, isFailing, limiter };
+    this.#claims = new Claims(store, this.#completeness, rules);
     this.#openWrites = new OpenWrites(log, closeMs);
   }
 

@@ -75,6 +75,13 @@ type KeyContent = z.infer<typeof keyContentSchema>;
 type Decision<Result> = { next?: KeyContent; result: Result };
 type Decide<Result> = (content: KeyContent, now: number) => Decision<Result>;
 
+type Rules = {
+  maxWritesPerKey: number;
+  /** Whether the store has failed a moment ago. */
+  isFailing(): boolean;
+  limiter: Limiter;
+};
+
 /**
  * The rules of claims, for any store. A key has one entry for all its root fields. Each rule reads the entry and replaces
  * it, unless somebody else has replaced it in between. A claim is never taken over. Before a write is reported as orphaned,
@@ -83,23 +90,12 @@ type Decide<Result> = (content: KeyContent, now: number) => Decision<Result>;
 export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
-  readonly #maxWritesPerKey: number;
-  readonly #isFailing: () => boolean;
-  readonly #limiter: Limiter;
+  readonly #rules: Rules;
 
-  /** @param isFailing whether the store has failed a moment ago */
-  constructor(
-    store: IdempotencyStore,
-    completeness: Completeness,
-    maxWritesPerKey: number,
-    isFailing: () => boolean,
-    limiter: Limiter,
-  ) {
+  constructor(store: IdempotencyStore, completeness: Completeness, rules: Rules) {
     this.#store = store;
     this.#completeness = completeness;
-    this.#maxWritesPerKey = maxWritesPerKey;
-    this.#isFailing = isFailing;
-    this.#limiter = limiter;
+    this.#rules = rules;
   }
 
   /**
@@ -124,7 +120,7 @@ export class Claims {
   /** The rule for a write that a key does not have yet. */
   #claimNew(content: KeyContent, claim: Claim, now: number): Decision<ClaimResult> {
     if (content.isComplete) throw new KeyRejected('settled');
-    if (content.writes.length >= this.#maxWritesPerKey) throw new KeyRejected('overused');
+    if (content.writes.length >= this.#rules.maxWritesPerKey) throw new KeyRejected('overused');
     const verdict = content.isSettled ? 'forgotten' : this.#completeness.judge(claim);
     if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
     if (verdict === 'new') {
@@ -199,9 +195,9 @@ export class Claims {
   ): Promise<{ result: Result; seen: SeenKey }> {
     const since = performance.now();
     for (let first = seen; ; first = undefined) {
-      await this.#limiter.enter(of.caller, isUrgent);
+      await this.#rules.limiter.enter(of.caller, isUrgent);
       const changing = this.#tryToChange(of, decide, first);
-      const changed = await changing.finally(() => this.#limiter.leave(of.caller));
+      const changed = await changing.finally(() => this.#rules.limiter.leave(of.caller));
       if (changed) return changed;
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }
@@ -235,7 +231,7 @@ export class Claims {
     const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
-    const isHeld = !hasLeaseEnded(write, now) || this.#isFailing();
+    const isHeld = !hasLeaseEnded(write, now) || this.#rules.isFailing();
     if (isHeld && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
       return { result: { state: 'in-flight' } };
     }
