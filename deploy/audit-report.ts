@@ -7,7 +7,6 @@ import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
-import { readLogLine } from '../src/telemetry/log-line.ts';
 
 /*
  * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`),
@@ -163,7 +162,7 @@ function parseLine(text: string): AuditLine | z.infer<typeof lossLine> | 'other'
   try {
     const value: unknown = JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
     if (Object.hasOwn(Object(value), 'audit')) return auditLine.parse(value);
-    return lossLine.safeParse(readLogLine(text)).data ?? 'other';
+    return lossLine.safeParse(value).data ?? 'other';
   } catch {
     return 'unreadable';
   }

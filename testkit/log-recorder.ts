@@ -2,11 +2,10 @@ import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createLogger } from '../src/telemetry/log.ts';
-import { readLogLine } from '../src/telemetry/log-line.ts';
 
 export type LogLine = Record<string, unknown>;
 
-const otherLine = z.record(z.string(), z.unknown());
+const logLine = z.record(z.string(), z.unknown());
 
 /** The text of what is logged, as the gateway writes it. */
 export function textOfLog(write: (log: Logger) => void): string {
@@ -27,7 +26,7 @@ export function createLogRecorder() {
   const added = new EventEmitter();
   /** Adds a line of the log, or of the audit record, which may share its output. */
   const add = (text: string): void => {
-    lines.push(readLogLine(text) ?? otherLine.parse(JSON.parse(text)));
+    lines.push(logLine.parse(JSON.parse(text)));
     added.emit('line');
   };
   return {

@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { currentState, traceFieldsOf } from '../request-state.ts';
-import { lineOptions } from './log-line.ts';
 import { activeSpanId } from './tracing.ts';
 
 /** Milliseconds between attempts to write what was not accepted. A pipe holds only 64 KB. */
@@ -120,7 +119,7 @@ function lastLineOf(line: Buffer, added: Buffer) {
 export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'writeNow'>): Logger {
   return pino(
     {
-      ...lineOptions,
+      base: null,
       level,
       mixin() {
         const state = currentState.getStore();
