@@ -13,8 +13,7 @@ export function writePage({ name, page: tablesOf }: Suite, results: Result[], ho
   const from = text.indexOf(start);
   const to = text.indexOf(end, from);
   if (from < 0 || to < 0) throw new Error(`The page has no place for ${name}`);
-  const command = `\`npm run bench -- ${process.argv.slice(2).join(' ')}\``;
-  const part = `${start}\n${how} ${command}\n\n${tablesOf(results).trim()}\n`;
+  const part = `${start}\n${how}\n\n${tablesOf(results).trim()}\n`;
   writeFileSync(page, text.slice(0, from) + part + text.slice(to));
   if (name === 'callers') writeFileSync(picture, plotOf(results));
 }

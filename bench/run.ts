@@ -74,7 +74,12 @@ async function run(suite: Suite): Promise<void> {
     results.push(...found);
   }
   if (options.write && suite.name !== '') {
-    const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)}`;
+    const selections = (['peers', 'callers', 'services'] as const)
+      .filter((name) => options[name] !== undefined)
+      .map((name) => ` --${name} ${options[name]}`);
+    const quick = options.quick ? ' --quick' : '';
+    const command = `npm run bench -- --only ${suite.name}${selections.join('')}${quick} --write`;
+    const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)} \`${command}\``;
     writePage(suite, results, text);
   }
 }
