@@ -71,6 +71,23 @@ describe.each(files.filter((file) => file.includes('/')))('%s', (file) => {
   });
 });
 
+test('the picture of the architecture has an arrow for each folder that another one may import', () => {
+  const page = readFileSync(join(src, '../docs/explanation/architecture.md'), 'utf8');
+  const [, section = ''] = page.split('\n## Which part may use which\n');
+  const [picture = ''] = section.split('\n## ');
+  const drawn = new Set([...picture.matchAll(/^ {4}(\w+)\["/gm)].map(([, name = '']) => name));
+  const arrows = [...picture.matchAll(/^ {2}(\w+) --> (\w+)$/gm)].map(([, from, to]) => [from, to]);
+  const mayImport = Object.entries(allowed).flatMap(([from, rules]) =>
+    [...new Set(rules.split(' ').map((rule) => rule.replace(/\/.*/, '')))]
+      .filter((to) => to !== from && drawn.has(from) && drawn.has(to))
+      // `graphql` is a package, too.
+      .filter((to) => rules.includes(`${to}/`))
+      .map((to) => [from, to]),
+  );
+  const ofPackage = ['idempotency', 'atMostOnce'];
+  expect(arrows.toSorted()).toEqual([...mayImport, ofPackage].toSorted());
+});
+
 test('the package that executes an intent at most once imports nothing of the gateway', () => {
   const folder = join(src, '../packages/at-most-once/src');
   const imported = globSync('**/*.ts', { cwd: folder }).flatMap((file) =>
