@@ -95,11 +95,11 @@ class AuditReport {
   }
 
   #addWrite(line: WriteLine): void {
-    const { action, field, unknown } = this.#options;
+    const { action, field, id, unknown } = this.#options;
     this.#found.action ||= line.action === action;
     this.#found.field ||= line.field === field;
     if (!isAsked(line, this.#options)) return;
-    if (!hasId(line, this.#options.id)) {
+    if (id !== undefined && !hasId(line, id)) {
       if (line.omittedIds) this.#cut.add(line.writeId);
       return;
     }
@@ -192,10 +192,9 @@ function isAsked(line: WriteLine, { action, field, subject }: Options): boolean 
 }
 
 /** Whether a line has an identifier: one of the request, or the invoice of the response, which only the second line has. */
-function hasId(line: WriteLine, id: string | undefined): boolean {
-  if (id === undefined || Object.values(line.ids ?? {}).some((values) => values.includes(id)))
-    return true;
-  return line.audit === 'outcome' && line.invoiceId === id;
+function hasId(line: WriteLine, id: string): boolean {
+  const isInRequest = Object.values(line.ids ?? {}).some((values) => values.includes(id));
+  return isInRequest || (line.audit === 'outcome' && line.invoiceId === id);
 }
 
 /** The outcomes after which nobody knows whether the write took effect. */

@@ -77,7 +77,7 @@ export type Encoded<Of extends Operation> = {
   readonly search: string;
   /** JSON text. */
   readonly body: string | undefined;
-  /** What the request names: the only values of it that the log and the audit record show. Identifiers have so many characters at most. */
+  /** What the request names, with so many characters of identifiers at most. The log and the audit record show nothing else of it. */
   readonly targets: (maxCharacters: number) => Targets;
 };
 export type ReadRequest<Result = unknown> = Encoded<ReadOperation<Result>>;

@@ -53,9 +53,9 @@ export function readStatus(value: unknown, ...at: PropertyKey[]): ServiceStatus 
   };
 }
 
-/** The invoice of a record as the log and the audit record show it: a number of usual length, because any other text may be secret. */
+/** The invoice of a record for the log and the audit record. Only a number is shown, because any other text may be secret. */
 export function shownInvoice(invoiceId: string | null | undefined): string | undefined {
-  return /^-?\d{1,100}$/.test(invoiceId ?? '') ? (invoiceId ?? undefined) : undefined;
+  return invoiceId && /^-?\d{1,100}$/.test(invoiceId) ? invoiceId : undefined;
 }
 
 /** The record of a status from 0 to 3 in the body of an error response: the body, or its `service_status`. Null if there is none. */
