@@ -29,13 +29,8 @@ export function createCallObserver(metrics: Metrics) {
   const reads = { kept, joined: shared, sent };
   const cachedHelp = 'Responses to calls that a cache has sent in place of the service';
   const cached = metrics.counter('calls_cached_total', cachedHelp, 'operation');
-  const transitionsHelp = 'How often the circuit breaker opened and closed';
-  const transitions = metrics.counter(
-    'circuit_transitions_total',
-    transitionsHelp,
-    'service',
-    'to',
-  );
+  const help = 'How often the circuit breaker opened and closed';
+  const transitions = metrics.counter('circuit_transitions_total', help, 'service', 'to');
   for (const to of ['open', 'closed']) transitions.inc({ ...labels, to }, 0);
   return {
     circuitChanged: (to: 'open' | 'closed') => transitions.inc({ ...labels, to }),
@@ -47,19 +42,16 @@ export function createCallObserver(metrics: Metrics) {
   };
 }
 
-/** Registers a gauge of the memory of kept lists. */
-export function watchReadCache(metrics: Metrics, cache: ReadCache): void {
-  metrics.gauge('read_cache_bytes', 'Memory of kept lists', () => cache.borrowed);
-}
-
-/** Registers gauges of the parts that admit calls. */
+/** Registers gauges of the parts that admit calls, and of the memory of kept lists. */
 export function watchCalls(
   metrics: Metrics,
   { gate, circuit }: { readonly gate: Gate; readonly circuit: CircuitBreaker },
+  cache: ReadCache,
 ): void {
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
   const states = ['closed', 'half-open', 'open'];
   metrics.gauge('circuit_state', stateHelp, () => states.indexOf(circuit.state), labels);
+  metrics.gauge('read_cache_bytes', 'Memory of kept lists', () => cache.borrowed);
   metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held, labels);
   metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting, labels);
 }

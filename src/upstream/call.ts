@@ -31,11 +31,11 @@ export type CallPolicy = {
   count(operation: Operation, scope: RequestScope): Promise<void> | undefined;
 };
 
-type CallOptions = AttemptDependencies & {
+export type CallOptions = AttemptDependencies & {
   timeoutMs: number;
   maxConcurrency: number;
   readCache: ReadCache;
-  /** The read that probes an open circuit before a write is sent. */
+  /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
   probe: ReadRequest;
   policy: CallPolicy;
 };

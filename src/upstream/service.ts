@@ -1,56 +1,28 @@
-import type { Logger } from 'pino';
-import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type CallPolicy, UpstreamCalls } from './call.ts';
-import {
-  createCallObserver,
-  createConnectionObserver,
-  watchCalls,
-  watchReadCache,
-} from './call-metrics.ts';
-import type { ReadRequest } from './operations.ts';
+import { type CallOptions, UpstreamCalls } from './call.ts';
+import { createCallObserver, createConnectionObserver, watchCalls } from './call-metrics.ts';
 import { ReadCache } from './read-cache.ts';
 import { createTransport, type TransportOptions } from './transport/got-client.ts';
 
 /** The settings of the service. Durations are in milliseconds. */
-type ServiceSettings = Omit<TransportOptions, 'observer'> & {
-  /** The longest body of a response after decompression, in bytes. */
-  maxResponseBytes: number;
-  maxConcurrency: number;
-};
+type ServiceSettings = Omit<TransportOptions, 'observer'> &
+  Pick<CallOptions, 'maxResponseBytes' | 'maxConcurrency'>;
 
-type ServiceParts = {
-  /** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
-  probe: ReadRequest;
+type ServiceParts = Pick<CallOptions, 'probe' | 'memory' | 'policy' | 'log'> & {
   /** How long lists are kept, in milliseconds. */
   readCacheMs: number;
-  memory: Memory;
-  policy: CallPolicy;
-  log: Logger;
   metrics: Metrics;
 };
 
 /** Connects the service: its connections, places for calls, circuit breaker, cache of reads, and metrics. */
 export function connectService(settings: ServiceSettings, parts: ServiceParts) {
-  const { baseUrl, timeoutMs, maxResponseBytes, maxConcurrency } = settings;
   const { readCacheMs, metrics, ...others } = parts;
-  const transport = createTransport({
-    ...settings,
-    observer: createConnectionObserver(metrics, parts.log),
-  });
+  const connectionObserver = createConnectionObserver(metrics, parts.log);
+  const transport = createTransport({ ...settings, observer: connectionObserver });
   const readCache = new ReadCache(readCacheMs, parts.memory);
-  const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
   const observer = createCallObserver(metrics);
-  const calls = new UpstreamCalls({
-    baseUrl,
-    transport,
-    readCache,
-    observer,
-    ...limits,
-    ...others,
-  });
-  watchCalls(metrics, calls.admission);
-  watchReadCache(metrics, readCache);
+  const calls = new UpstreamCalls({ ...settings, ...others, transport, readCache, observer });
+  watchCalls(metrics, calls.admission, readCache);
   return {
     calls,
     transport,
