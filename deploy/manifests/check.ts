@@ -108,7 +108,7 @@ const faultOf = (name: string, value: string) =>
 check('helm: a number or a URL is rejected if the gateway rejects it', () => {
   const names = Object.keys(ofSettings.properties);
   const typed = names.filter((name) =>
-    /an integer|whole|http\(s\) URL/.test(faultOf(name, '10s') ?? ''),
+    /an integer|whole|http\(s\) URL|origins/.test(faultOf(name, '10s') ?? ''),
   );
   const rejection = rejectionOf(
     [required],

@@ -127,11 +127,11 @@ remove the quotes that are part of the value
 {{- else if and (regexMatch "(^|_)MAX_|_(MS|S)$" $name) (not (regexMatch "^[0-9]+$" $text)) -}}
 {{- $unit := ternary "whole milliseconds" (ternary "whole seconds" "an integer" (hasSuffix "_S" $name)) (hasSuffix "_MS" $name) -}}
 write {{ $unit }} without a unit, such as {{ hasSuffix "_MS" $name | ternary 10000 10 }}
-{{- else if or $isDiscovered (regexMatch "_(URL|ENDPOINT)$" $name) -}}
+{{- else if or $isDiscovered (regexMatch "_(URL|ENDPOINT)$|^CORS_ORIGINS$" $name) -}}
 {{- $urls := list -}}
 {{- range splitList "," $text -}}
 {{- if not (regexMatch "^https?://." (trim .)) -}}
-{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]*:)?/*" (trim .) "")) -}}
+{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]*:)?/*" (trim . | replace "*" "app.example.com") "")) -}}
 {{- end -}}
 {{- end -}}
 {{- if $urls -}}
