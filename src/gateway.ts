@@ -119,12 +119,12 @@ async function connectUpstream(
   const parts = { probe, readCacheMs, memory, policy, metrics, log };
   const service = connectService(config.service, parts);
   const idempotency = await createIdempotency({
-    settings: config.idempotency,
+    ...config.idempotency,
     operations,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
     timeoutMs: config.service.timeoutMs,
-    shutdownTimeoutMs: config.shutdownTimeoutMs,
+    closeMs: config.shutdownTimeoutMs,
     calls: service.calls,
     metrics,
     log,
@@ -139,12 +139,11 @@ function executeGraphql(
   { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
   { metrics, log }: Telemetry,
 ) {
-  const { introspection, maxWritesPerOperation, trustedDocuments } = graphql;
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
   const { maxResponseBytes } = service;
   return startGraphql({
     schema: product,
-    documents: { introspection, maxWritesPerOperation, trustedDocuments, areOthersExecuted },
+    documents: { ...graphql, areOthersExecuted },
     context: { calls, settle, maxResponseBytes, ...settings },
     observe: createFieldObserver(metrics, product.operations),
     log,

@@ -14,37 +14,23 @@ import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { createOutcomeOf } from './recorded-outcome.ts';
 import { createSettle } from './settle.ts';
 
-type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
-  settings: Pick<IdempotencyParts, 'isRequired'> & {
+type Options = Pick<IdempotencyParts, 'calls' | 'isRequired'> &
+  Omit<Parameters<typeof openAtMostOnce>[1], 'log' | 'limiter' | 'isWithoutEffect' | 'observe'> & {
     /** The store, in the form of IDEMPOTENCY_STORE. */
     store: string;
-    retentionMs: number;
-    quarantineMs: number;
-    maxKeys: number;
+    operations: readonly Operation[];
+    metrics: Metrics;
+    log: Logger;
   };
-  operations: readonly Operation[];
-  /** How many bytes a `memory` store may take. */
-  memoryBytes: number;
-  maxWritesPerKey: number;
-  /** How long closing may take, in milliseconds. */
-  shutdownTimeoutMs: number;
-  metrics: Metrics;
-  log: Logger;
-};
 
 /** Opens the store, and adds idempotency keys to calls. Throws what `openAtMostOnce` throws. */
 export async function createIdempotency(options: Options) {
-  const { settings, calls, timeoutMs, log } = options;
-  const { store, isRequired, ...limits } = settings;
+  const { store, calls, isRequired, operations, log, ...settings } = options;
   const [kind = ''] = store.split(':');
-  const writes = options.operations.filter((one) => one.effect === 'write');
+  const writes = operations.filter((one) => one.effect === 'write');
   const metrics = createIdempotencyMetrics(options.metrics, kind, writes, log);
   const atMostOnce = await openAtMostOnce(store, {
-    ...limits,
-    memoryBytes: options.memoryBytes,
-    maxWritesPerKey: options.maxWritesPerKey,
-    timeoutMs,
-    closeMs: options.shutdownTimeoutMs,
+    ...settings,
     log,
     limiter: createKeyLimiter(),
     // After any other error, the outcome is unknown.
@@ -54,7 +40,7 @@ export async function createIdempotency(options: Options) {
   measureStore(options.metrics, kind, atMostOnce);
   const parts = { atMostOnce, outcomeOf: createOutcomeOf(writes, metrics), metrics };
   return {
-    calls: new IdempotentCalls({ calls, isRequired, timeoutMs, ...parts }),
+    calls: new IdempotentCalls({ calls, isRequired, timeoutMs: settings.timeoutMs, ...parts }),
     settle: createSettle(parts),
     /** Updates the store with what it does not have yet, and closes it. */
     close: () => atMostOnce.close(),
