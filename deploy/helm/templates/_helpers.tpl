@@ -131,7 +131,7 @@ write {{ $unit }} without a unit, such as {{ hasSuffix "_MS" $name | ternary 100
 {{- $urls := list -}}
 {{- range splitList "," $text -}}
 {{- if not (regexMatch "^https?://." (trim .)) -}}
-{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]*:)?/*" (regexReplaceAll "^\\*$" (trim .) "app.example.com") "")) -}}
+{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]+://|https?:)?/*" (regexReplaceAll "^\\*$" (trim .) "app.example.com") "")) -}}
 {{- end -}}
 {{- end -}}
 {{- if $urls -}}
