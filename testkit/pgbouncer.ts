@@ -10,20 +10,27 @@ import { freePort } from './port.ts';
 export const isPgBouncerInstalled =
   spawnSync('pgbouncer', ['--version'], { stdio: 'ignore' }).error === undefined;
 
-/** PgBouncer in transaction mode on a free port of the loopback, in front of a server. It stops after the test. */
+/**
+ * PgBouncer in transaction mode on a free port of the loopback, in front of a server. Its user is `postgres`, and its database
+ * `behind` is one that the server does not have. It stops after the test.
+ */
 export async function startPgBouncer(server: { port: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
   await chmod(folder, 0o755);
   const port = await freePort();
   const path = join(folder, 'pgbouncer.ini');
+  const users = join(folder, 'users.txt');
+  await writeFile(users, '"postgres" ""');
   const lines = [
     '[databases]',
+    `behind = host=127.0.0.1 port=${server.port} user=postgres dbname=missing`,
     `postgres = host=127.0.0.1 port=${server.port} user=postgres`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
     'unix_socket_dir =',
-    'auth_type = any',
+    'auth_type = trust',
+    `auth_file = ${users}`,
     'pool_mode = transaction',
     // Another attempt follows sooner than after the 15 s of the default.
     'server_login_retry = 0.1',

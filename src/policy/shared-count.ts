@@ -63,19 +63,13 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
 /** Another process has created the table at the same time: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const created = ['23505', '42710', '42P07'];
 
-async function countInPostgres(connectionString: string): Promise<SharedCounter> {
-  const [{ default: pg }, { RateLimiterPostgres }] = await Promise.all([
+async function countInPostgres(url: string): Promise<SharedCounter> {
+  const [{ default: pg }, { RateLimiterPostgres }, { postgresOptions }] = await Promise.all([
     import('pg'),
     import('rate-limiter-flexible'),
+    import('@ledger-gateway/at-most-once/postgres-options'),
   ]);
-  const pool = new pg.Pool({
-    connectionString,
-    max: 2,
-    connectionTimeoutMillis: TIMEOUT_MS,
-    query_timeout: TIMEOUT_MS,
-    keepAlive: true,
-    application_name: 'ledger-gateway',
-  });
+  const pool = new pg.Pool({ ...postgresOptions(url), max: 2 });
   // A connection that breaks fails its statement, and is removed.
   const ignore = () => {};
   pool.on('error', ignore).on('connect', (client) => void client.on('error', ignore));

@@ -104,8 +104,8 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['IDEMPOTENCY_STORE', 'postgres://u@/db?host=a,b postgres:///db?host=a,b', /must name one host/],
   [
     'IDEMPOTENCY_STORE',
-    'postgres://u:secret@/db redis://:secret@/0',
-    /must name a host after the @/,
+    'postgres://u:secret@/db redis://:secret@/0 postgres:///db redis:///0',
+    /must name a host, or the directory/,
   ],
   [
     'JWT_AUDIENCE',
@@ -128,6 +128,12 @@ test.each<[name: string, values: string, description: RegExp]>([
     'postgres://h/db?target_session_attrs=standby postgres://h/db?sslmode=require&sslcrl=/crl.pem',
     /must not have the parameter (target_session_attrs|sslcrl), which has no effect/,
   ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://u:secret@h/db?sslmod=verify-full postgres://h/db?a=secret&sslmode=disable postgres://h/db?constructor',
+    /must not have the parameter (sslmod|a|constructor), which is unknown$/,
+  ],
+  ['IDEMPOTENCY_STORE', 'redis://h/0?db=1 rediss://h?x', /must not have parameters/],
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of .*_STORE: ENOENT$/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
@@ -210,7 +216,8 @@ test('commas in the password or in the path of a store are no list of hosts', ()
 
 test('parameters of PostgreSQL that ask for nothing else than what is done, and a socket, are accepted', () => {
   const values = `postgres://h/db?channel_binding=prefer&target_session_attrs=read-write&sslmode=verify-full
-    postgres://h/db?enableChannelBinding=true postgres://u@/db?host=/run/postgresql postgres://%2Frun/db`;
+    postgres://h/db?enableChannelBinding=true postgres://u@/db?host=/run/postgresql postgres://%2Frun/db
+    postgres:///db?host=/run/postgresql postgres://h/db?connect_timeout=10&application_name=a`;
   for (const store of values.split(/\s+/)) {
     const config = readConfig({ ...required, IDEMPOTENCY_STORE: store });
     expect(config.idempotency.store).toBe(store);

@@ -301,35 +301,54 @@ test('a file for keys is not created, and a folder that is missing is a fault', 
   expect(await other.command('DBSIZE')).toBe(0);
 });
 
-(isPostgresInstalled ? test : test.skip)('PostgreSQL is read, and not changed', async () => {
-  const service = await startAvailable();
-  const server = await startPostgres();
-  const check = (url: string) => faultsOf(service.url, { IDEMPOTENCY_STORE: url });
-  const as = (role: string) => `postgres://${role}@127.0.0.1:${server.port}/postgres`;
-  expect(await check(server.url)).toEqual([]);
-  expect(await server.query("SELECT to_regclass('ledger_gateway_record') AS name")).toEqual([
-    { name: null },
-  ]);
-  await server.query('CREATE ROLE least LOGIN');
-  expect((await check(as('least')))[0]).toMatch(
-    /^IDEMPOTENCY_STORE: The database role may not create tables\. Execute:/,
-  );
-  await server.query('CREATE TABLE ledger_gateway_record (key text)');
-  expect(await check(as('least'))).toEqual([
-    expect.stringMatching(
-      /may not read and change the table ledger_gateway_record: grant it SELECT, /,
-    ),
-  ]);
-  await server.query('GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_gateway_record TO least');
-  expect(await check(as('least'))).toEqual([]);
-  await server.query("ALTER ROLE least SET default_transaction_read_only = 'on'");
-  expect(await check(as('least'))).toEqual([
-    expect.stringMatching(/PostgreSQL cannot be written to: the server is a standby, or/),
-  ]);
-  expect(await check(as('nobody'))).toEqual([
-    expect.stringContaining('PostgreSQL reports the error 28000'),
-  ]);
-});
+(isPostgresInstalled ? test : test.skip)(
+  'PostgreSQL is tried, and then it is as before',
+  async () => {
+    const service = await startAvailable();
+    const server = await startPostgres();
+    const check = (url: string) => faultsOf(service.url, { IDEMPOTENCY_STORE: url });
+    const as = (role: string) => `postgres://${role}@127.0.0.1:${server.port}/postgres`;
+    expect(await check(server.url)).toEqual([]);
+    expect(await check('postgres://u@/db?host=/missing')).toEqual([
+      'IDEMPOTENCY_STORE: No connection to PostgreSQL: ENOENT. There is no such socket. Write the directory and the port of the server',
+    ]);
+    expect(await server.query("SELECT to_regclass('ledger_gateway_record') AS name")).toEqual([
+      { name: null },
+    ]);
+    await server.query('CREATE ROLE least LOGIN');
+    expect((await check(as('least')))[0]).toMatch(
+      /^IDEMPOTENCY_STORE: The database role may not create tables\. Execute:/,
+    );
+    await server.query('CREATE TABLE ledger_gateway_record (key text)');
+    expect(await check(as('least'))).toEqual([
+      expect.stringMatching(/the error 42703: column … does not exist$/),
+    ]);
+    await server.query('DROP TABLE ledger_gateway_record');
+    await server.query(`CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text,
+    caller text, text text, expires_at timestamptz)`);
+    expect(await check(as('least'))).toEqual([
+      expect.stringMatching(
+        /permission denied for table ledger_gateway_record\. The role needs SELECT, /,
+      ),
+    ]);
+    await server.query('GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_gateway_record TO least');
+    expect(await check(as('least'))).toEqual([]);
+    await server.query('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC');
+    expect(await check(as('least'))).toEqual([
+      expect.stringMatching(/permission denied for function pg_control_system\. The role needs/),
+    ]);
+    await server.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
+    await server.query("ALTER ROLE least SET default_transaction_read_only = 'on'");
+    expect(await check(as('least'))).toEqual([
+      expect.stringMatching(
+        /the error 25006: the server is a standby, or default_transaction_read_only/,
+      ),
+    ]);
+    expect(await check(as('nobody'))).toEqual([
+      'IDEMPOTENCY_STORE: PostgreSQL reports the error 28000: role … does not exist',
+    ]);
+  },
+);
 
 test('a proxy before the service is named, with what to do', async () => {
   const service = await startService(

@@ -4,21 +4,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts';
+import { postgresOptions, TIMEOUT_MS } from './postgres-options.ts';
 import { TABLE } from './postgres-statements.ts';
+import { withoutValues } from './reported-error.ts';
 
-/** The time to connect, and for each statement. */
-const TIMEOUT_MS = 1000;
-
-export const READ_ONLY =
+const READ_ONLY =
   'the server is a standby, or default_transaction_read_only is on for the server, the database or the role';
 
 /** For a role that may not create the table. */
-export const MISSING_TABLE = `The database role may not create tables. Execute:\n${TABLE}`;
+const MISSING_TABLE = `The database role may not create tables. Execute:\n${TABLE}`;
 
-export const NO_SCHEMA =
-  'no schema of the search_path exists. Create one, or change the search_path of the role';
+const RIGHTS =
+  'The role needs SELECT, INSERT, UPDATE and DELETE on ledger_gateway_record, and EXECUTE on pg_control_system()';
 
-/** What errors mean: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const NO_TLS =
+  'PostgreSQL, or its pooler, has no TLS, which the URL asks for. Turn it on there, or write sslmode=disable if nobody else can read the network';
+
+const NO_FILE = 'A file that sslrootcert, sslcert or sslkey in the URL names cannot be read';
+
+/** What errors mean, if the message of the server does not say it well: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
   // Another process creates the table at the same time.
   '23505': ['loading'],
@@ -28,11 +32,18 @@ const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
   '28000': ['unauthorized'],
   '28P01': ['unauthorized'],
   '3D000': ['no_database', 'the database that the URL names does not exist'],
-  '3F000': ['no_database', NO_SCHEMA],
+  '3F000': [
+    'no_database',
+    'no schema of the search_path exists. Create one, or change the search_path of the role',
+  ],
   '42501': ['unauthorized'],
   '42P01': ['no_table'],
   '53100': ['full'],
   '53200': ['full'],
+  '57014': ['timeout'],
+  '57P01': ['unreachable'],
+  '57P02': ['unreachable'],
+  '57P03': ['loading'],
   '55000': ['read_only', READ_ONLY], // A standby has no current place in the log.
   XX000: [
     'failed',
@@ -47,14 +58,7 @@ export class PostgresConnections {
   readonly #warned = new WeakSet<pg.PoolClient>();
 
   constructor(url: string) {
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: 10,
-      connectionTimeoutMillis: TIMEOUT_MS,
-      query_timeout: TIMEOUT_MS,
-      keepAlive: true,
-      application_name: 'ledger-gateway',
-    });
+    this.#pool = new pg.Pool({ ...postgresOptions(url), max: 10 });
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
     this.#pool.on('error', ignore).on('connect', (client) => {
@@ -65,12 +69,29 @@ export class PostgresConnections {
   }
 
   /** Executes a statement. If the table is missing, creates it first. */
-  async execute(statement: string, values: unknown[]): Promise<pg.QueryResult> {
+  execute(statement: string, values: unknown[]): Promise<pg.QueryResult> {
+    return this.#use((client) => execute(client, statement, values));
+  }
+
+  /** Executes a statement as `execute` does, and undoes it. */
+  tryOut(statement: string, values: unknown[]): Promise<void> {
+    return this.#use(async (client) => {
+      await client.query('BEGIN');
+      const missing = await client.query(
+        "SELECT WHERE to_regclass('ledger_gateway_record') IS NULL",
+      );
+      if (missing.rowCount === 1) await createTable(client);
+      await client.query(statement, values);
+      await client.query('ROLLBACK');
+    });
+  }
+
+  async #use<Result>(run: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     if (this.#pool.ending) throw new StoreUnavailable('closed');
     let client: pg.PoolClient | undefined;
     try {
       client = await this.#pool.connect();
-      const result = await execute(client, statement, values);
+      const result = await run(client);
       if (this.#warned.has(client)) {
         const message = 'PostgreSQL confirms a commit with a warning: perhaps no standby has it';
         throw new ReplyLost('not_replicated', message);
@@ -98,13 +119,17 @@ async function execute(client: pg.PoolClient, statement: string, values: unknown
   const query = () => client.query(statement, values);
   return query().catch(async (error: unknown) => {
     if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
-    await client.query(TABLE).catch((error: unknown) => {
-      const { reason } = failureOf(error, StoreUnavailable);
-      if (reason === 'loading') return; // The other process has created it.
-      if (reason !== 'unauthorized') throw error;
-      throw new StoreUnavailable('no_table', MISSING_TABLE);
-    });
+    await createTable(client);
     return query();
+  });
+}
+
+async function createTable(client: pg.PoolClient): Promise<void> {
+  await client.query(TABLE).catch((error: unknown) => {
+    const { reason } = failureOf(error, StoreUnavailable);
+    if (reason === 'loading') return; // Another process has created it.
+    if (reason !== 'unauthorized') throw error;
+    throw new StoreUnavailable('no_table', MISSING_TABLE);
   });
 }
 
@@ -152,26 +177,38 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<vo
   await once(socket, 'close').catch(() => {});
 }
 
+const networkErrorSchema = z.object({ code: z.string(), syscall: z.string().optional() });
+
 /** Translates an error. `Unknown` is the class for errors that do not say what the server did. */
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  const code = z.object({ code: z.string() }).safeParse(error).data?.code;
-  const [reason, meaning = reason] = (code !== undefined && reasons[code]) || [];
+  if (error instanceof pg.DatabaseError) return reportedFailure(error, Unknown);
+  const text = error instanceof Error ? error.message : '';
+  if (/timeout/i.test(text)) {
+    const late = `PostgreSQL, or the server behind its pooler, does not respond within ${TIMEOUT_MS} ms`;
+    return new Unknown('timeout', late);
+  }
+  if (/not support SSL/.test(text)) return new Unknown('unreachable', NO_TLS);
+  const { code, syscall } = networkErrorSchema.safeParse(error).data ?? {};
+  if (syscall === 'open') return new Unknown('unreachable', `${NO_FILE}: ${code}`);
+  // The message of the error may hold the address.
+  return new Unknown('unreachable', `No connection to PostgreSQL${code ? `: ${code}` : ''}`, code);
+}
+
+/** Translates what the server, or a pooler in front of it, reports. */
+function reportedFailure(error: pg.DatabaseError, Unknown: typeof StoreUnavailable) {
+  const { code = '', severity, message } = error;
   const reply = `PostgreSQL reports the error ${code}`;
+  const words = withoutValues(message);
+  // Class 08 is a connection that a pooler rejects, or that broke behind it. Class 57 is an intervention of the operator: a commit
+  // that waited for its standby may be made.
+  const isBroken = /^(08|57)/.test(code);
+  const other: UnavailableReason = isBroken && /timeout/i.test(message) ? 'timeout' : 'failed';
+  const [reason, meaning] = reasons[code] ?? [other];
   // Only an error of the statement itself undoes it. A server that panics, for example because its disk is full, may have made
   // the commit durable before. With other `lc_messages`, the server translates the severity, and each error counts as unknown,
   // which is safe.
-  const isOfStatement = error instanceof pg.DatabaseError && error.severity === 'ERROR';
-  const Failure = isOfStatement ? StoreUnavailable : Unknown;
-  // The message of this error names what the role may not use, and has no values.
-  const denied = code === '42501' && error instanceof Error ? error.message : undefined;
-  if (reason !== undefined) return new Failure(reason, `${reply}: ${denied ?? meaning}`);
-  // Class 08 is a connection that broke behind a pooler. Class 57 is an intervention of the operator: a commit that waited
-  // for its standby may be made.
-  if (error instanceof pg.DatabaseError && !/^(08|57)/.test(code ?? '')) {
-    return new Failure('failed', reply);
-  }
-  if (error instanceof Error && /timeout/i.test(error.message)) return new Unknown('timeout');
-  // The message of the error may hold the address.
-  return new Unknown('unreachable', `No connection to PostgreSQL${code ? `: ${code}` : ''}`);
+  const Failure = severity === 'ERROR' && !isBroken ? StoreUnavailable : Unknown;
+  if (code === '42501') return new Failure(reason, `${reply}: ${words}. ${RIGHTS}`);
+  return new Failure(reason, `${reply}: ${meaning ?? words}`);
 }

@@ -2,13 +2,6 @@ import { COMPLETENESS_KEY } from '../store.ts';
 
 export const SWEEP_ROWS = 1000;
 
-/** Whether the server can be used: it is no standby, has a schema, and the role has the rights for the table. Changes nothing. */
-export const INSPECT = `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
-  current_schema() IS NOT NULL AS "hasSchema",
-  coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS "mayCreate",
-  (SELECT bool_and(has_table_privilege(to_regclass('ledger_gateway_record'), privilege))
-    FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege) AS "mayChange"`;
-
 /** What a row and its index entries take besides the text. */
 const ROW_BYTES = 300;
 

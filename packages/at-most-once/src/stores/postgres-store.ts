@@ -12,21 +12,8 @@ import {
   shareOf,
   type Usage,
 } from '../store.ts';
-import {
-  MISSING_TABLE,
-  NO_SCHEMA,
-  PostgresConnections,
-  READ_ONLY,
-} from './postgres-connections.ts';
-import {
-  CHANGE,
-  INSPECT,
-  LARGEST_CALLERS,
-  READ,
-  SWEEP,
-  SWEEP_ROWS,
-  USAGE,
-} from './postgres-statements.ts';
+import { PostgresConnections } from './postgres-connections.ts';
+import { CHANGE, LARGEST_CALLERS, READ, SWEEP, SWEEP_ROWS, USAGE } from './postgres-statements.ts';
 
 const readSchema = z.tuple([
   z.object({
@@ -45,40 +32,18 @@ const usageSchema = z.tuple([
 ]);
 const callersSchema = z.array(z.object({ caller: z.string() }));
 
-const inspectionSchema = z.tuple([
-  z.object({
-    isReadOnly: z.boolean(),
-    hasSchema: z.boolean(),
-    mayCreate: z.boolean(),
-    /** Null if there is no table. */
-    mayChange: z.boolean().nullable(),
-  }),
-]);
+/** A change of no key, which needs the same rights as any other. */
+const NO_CHANGE = '[]';
 
 /** Checks whether a server can be used, without changing it. @throws StoreUnavailable, or Error if the URL cannot be used */
 export async function checkPostgres(url: string): Promise<void> {
   const connections = new PostgresConnections(url);
   try {
-    const { rows } = await connections.execute(INSPECT, []);
-    const [{ isReadOnly, hasSchema, mayCreate, mayChange }] = inspectionSchema.parse(rows);
-    if (isReadOnly) throw unusable('read_only');
-    if (!hasSchema) throw unusable('no_database');
-    if (mayChange === false) throw unusable('unauthorized');
-    if (mayChange === null && !mayCreate) throw unusable('no_table');
+    await connections.tryOut(CHANGE, [NO_CHANGE]);
   } finally {
     await connections.close();
   }
 }
-
-const faults = {
-  read_only: `PostgreSQL cannot be written to: ${READ_ONLY}`,
-  no_database: `PostgreSQL cannot create the table: ${NO_SCHEMA}`,
-  unauthorized:
-    'The database role may not read and change the table ledger_gateway_record: grant it SELECT, INSERT, UPDATE and DELETE',
-  no_table: MISSING_TABLE,
-};
-
-const unusable = (reason: keyof typeof faults) => new StoreUnavailable(reason, faults[reason]);
 
 /**
  * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,
@@ -90,6 +55,8 @@ export class PostgresStore implements IdempotencyStore {
   readonly #timer: NodeJS.Timeout;
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
+  /** Whether the role has all rights. */
+  #mayChange = false;
   /** The place in the log of the server where the last change of a key by this process began. It ends beyond that. */
   #changedAt: string | undefined;
   /** The callers that hold more than their share. */
@@ -104,6 +71,9 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   async read(key: string): Promise<Reading> {
+    // Otherwise only the first write would notice that a right is missing.
+    if (!this.#mayChange) await this.#query(CHANGE, [NO_CHANGE]);
+    this.#mayChange = true;
     const [row] = readSchema.parse((await this.#query(READ, [key])).rows);
     const { version, text, ...reading } = row;
     return { ...reading, entry: version === null || text === null ? null : { version, text } };

@@ -1,6 +1,7 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { z } from 'zod';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts';
+import { withoutValues } from './reported-error.ts';
 
 /** The time to connect, and for the next reply. */
 const TIMEOUT_MS = 1000;
@@ -163,10 +164,4 @@ function failureOf(error: unknown, hint = ''): StoreUnavailable {
   const more = isAboutFirstBytes ? hint : '';
   const message = `No connection to Redis${code ? `: ${code}` : ''}${more}`;
   return new StoreUnavailable('unreachable', message, code);
-}
-
-/** The text of an error reply without what it quotes, and without numbers and addresses. */
-function withoutValues(text: string): string {
-  const [message = ''] = text.split(/, with args| script: |, on @/);
-  return message.replace(/'[^']*'|"[^"]*"|`[^`]*`|\S*\d\S*/g, '…').slice(0, 200);
 }

@@ -1,3 +1,13 @@
+/** Parameters that the client of PostgreSQL uses, and those of libpq that may be ignored with any value. */
+const usableParameters = [
+  ...['host', 'port', 'user', 'password', 'database', 'options', 'client_encoding'],
+  ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
+  ...['enableChannelBinding', 'application_name', 'fallback_application_name'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+  ...['connect_timeout', 'tcp_user_timeout', 'keepalives', 'keepalives_idle'],
+  ...['keepalives_interval', 'keepalives_count', 'sslcompression', 'sslsni', 'krbsrvname'],
+];
+
 /**
  * Parameters of libpq that the client of PostgreSQL ignores, with the values that ask only for what happens anyway.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
@@ -25,7 +35,7 @@ export function faultOfStoreUrl(text: string): string | undefined {
   const [, scheme = '', authority = '', rest = ''] =
     /^(rediss?|postgres(?:ql)?):\/\/(?=.)([^/?#]*)(.*)$/.exec(text) ?? [];
   // This checks the text, because URL rejects several ports, and a user without a host. A password may contain commas.
-  const isWithoutHost = authority.endsWith('@');
+  const isWithoutHost = authority === '' || authority.endsWith('@');
   const url = scheme && URL.parse(`${scheme}://${authority}${isWithoutHost ? 'host' : ''}${rest}`);
   const parameters = scheme.startsWith('postgres') && url ? [...url.searchParams] : [];
   const host = parameters.find(([name]) => name === 'host')?.[1];
@@ -37,7 +47,7 @@ export function faultOfStoreUrl(text: string): string | undefined {
   }
   if (!url) throw new Error('Not the URL of a store.');
   if (isWithoutHost && !host) {
-    return 'must name a host after the @, or the directory of a socket of PostgreSQL as ?host=/DIRECTORY';
+    return 'must name a host, or the directory of a socket of PostgreSQL as ?host=/DIRECTORY';
   }
   try {
     decodeURIComponent(url.username + url.password);
@@ -47,14 +57,18 @@ export function faultOfStoreUrl(text: string): string | undefined {
   return scheme.startsWith('redis') ? faultOfRedisUrl(url) : faultOfParameters(parameters);
 }
 
-/** What the client of Redis would reject when it is created. */
-function faultOfRedisUrl({ pathname }: URL): string | undefined {
+/** What the client of Redis would reject when it is created, or ignore. */
+function faultOfRedisUrl({ pathname, search }: URL): string | undefined {
+  if (search) return 'must not have parameters, which have no effect for Redis';
   return /^\/?\d*$/.test(pathname)
     ? undefined
     : 'must end with the number of a database, such as /0';
 }
 
 function faultOfParameters(parameters: [name: string, value: string][]): string | undefined {
+  const known = [...usableParameters, ...Object.keys(ignoredParameters)];
+  const unknown = parameters.find(([name]) => !known.includes(name))?.[0];
+  if (unknown !== undefined) return `must not have the parameter ${unknown}, which is unknown`;
   const [name] =
     parameters.find(([name, value]) => ignoredParameters[name]?.includes(value) === false) ?? [];
   if (name === undefined) return undefined;

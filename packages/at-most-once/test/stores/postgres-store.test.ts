@@ -10,6 +10,7 @@ import {
 } from '../../../../testkit/postgres.ts';
 import { startTcp } from '../../../../testkit/tcp-server.ts';
 import { ReplyLost } from '../../src/store.ts';
+import { postgresOptions } from '../../src/stores/postgres-options.ts';
 import { PostgresStore } from '../../src/stores/postgres-store.ts';
 import { errorMessage, startPostgresProxy } from '../support/postgres-proxy.ts';
 import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
@@ -118,6 +119,19 @@ test.each([
   },
 );
 
+test.each([
+  ['sslmode=require&sslrootcert=/ca.pem', 'sslmode=verify-full&sslrootcert=/ca.pem', false],
+  ['sslcert=/a.pem&sslmode=prefer', 'sslcert=/a.pem&sslmode=verify-full', false],
+  ['sslmode=require&uselibpqcompat=true', 'sslmode=require&uselibpqcompat=true', false],
+  ['sslmode=disable', 'sslmode=disable', false],
+  ['enableChannelBinding=true', 'enableChannelBinding=true', true],
+])('the parameters %s mean %s for pg, with channel binding: %s', (given, used, isBound) => {
+  expect(postgresOptions(`postgres://h/db?${given}`)).toMatchObject({
+    connectionString: `postgres://h/db?${used}`,
+    enableChannelBinding: isBound,
+  });
+});
+
 test('an unreachable server rejects claims', async () => {
   const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
   await expect(claims.claim('key', 'a')).rejects.toMatchObject({
@@ -128,10 +142,10 @@ test('an unreachable server rejects claims', async () => {
 });
 
 test.each([
-  ['57P03', 'unreachable', 'No connection to PostgreSQL: 57P03'],
-  ['57P01', 'unreachable', 'No connection to PostgreSQL: 57P01'],
-  ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: unauthorized'],
-  ['53300', 'failed', 'PostgreSQL reports the error 53300'],
+  ['57P03', 'loading', 'PostgreSQL reports the error 57P03: fails for …'],
+  ['57P01', 'unreachable', 'PostgreSQL reports the error 57P01: fails for …'],
+  ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: fails for …'],
+  ['53300', 'failed', 'PostgreSQL reports the error 53300: fails for …'],
 ])('a server that rejects connections with %s is %s', async (code, reason, message) => {
   const { url } = await startTcp((socket) => {
     socket.once('data', () => socket.end(errorMessage('FATAL', code)));
@@ -360,9 +374,41 @@ describePostgres('a PostgreSQL server', () => {
     await server.query('CREATE ROLE unprivileged LOGIN');
     await server.query('GRANT ALL ON ledger_gateway_record TO unprivileged');
     expect(await failureOf(server.url.replace('postgres@', 'unprivileged@'))).toBe(
-      'unauthorized: PostgreSQL reports the error 42501: permission denied for function pg_control_system',
+      'unauthorized: PostgreSQL reports the error 42501: permission denied for function pg_control_system. The role needs SELECT, INSERT, UPDATE and DELETE on ledger_gateway_record, and EXECUTE on pg_control_system()',
     );
     await server.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
+  });
+
+  test.each(['SELECT', 'INSERT', 'UPDATE', 'DELETE'])(
+    'says at the start that its role may not %s, although it has records',
+    async (right) => {
+      await openUsable(server.url);
+      await server.query('DROP ROLE IF EXISTS lacking');
+      await server.query(`CREATE ROLE lacking LOGIN;
+        GRANT ALL ON ledger_gateway_record TO lacking; REVOKE ${right} ON ledger_gateway_record FROM lacking`);
+      const store = new PostgresStore({
+        url: server.url.replace('postgres@', 'lacking@'),
+        maxBytes: Infinity,
+      });
+      closeAfterTest(() => store.close());
+      await expect(store.read('complete-since')).rejects.toMatchObject({
+        reason: 'unauthorized',
+        message: expect.stringContaining('permission denied for table ledger_gateway_record. The'),
+      });
+      await server.query('DROP OWNED BY lacking');
+    },
+  );
+
+  test.each([
+    [
+      'sslmode=require',
+      'PostgreSQL, or its pooler, has no TLS, which the URL asks for. Turn it on there',
+    ],
+    ['sslrootcert=/missing.pem', 'A file that sslrootcert, sslcert or sslkey in the URL names'],
+    ['options=-c%20geqo=secret', 'PostgreSQL reports the error 22023: parameter … requires'],
+    ['host=/missing', 'No connection to PostgreSQL: ENOENT'],
+  ])('says what is wrong with the parameter %s', async (parameter, message) => {
+    expect(await failureOf(`${server.url}?${parameter}`)).toContain(`: ${message}`);
   });
 
   test('that does not permit to create the table asks for it', async () => {
@@ -554,6 +600,26 @@ describePostgres('a PostgreSQL server', () => {
 });
 
 describePgBouncer('PgBouncer', () => {
+  test('rejects a connection in its own words', async () => {
+    const { url } = await startPgBouncer(await startPostgres());
+    const failures = [
+      [url.replace(/postgres$/, 'missing'), 'no such database: missing'],
+      [url.replace('postgres@', 'nobody@'), '… authentication failed'],
+      [`${url}?options=-c%20geqo=off`, 'unsupported startup parameter: options'],
+      [url.replace(/postgres$/, 'behind'), 'database … does not exist'],
+    ] as const;
+    for (const [url, words] of failures) {
+      expect(await failureOf(url)).toBe(`failed: PostgreSQL reports the error 08P01: ${words}`);
+    }
+  });
+
+  test('does not respond while its server is away', async () => {
+    const { url } = await startPgBouncer({ port: await freePort() });
+    expect(await failureOf(url)).toBe(
+      'timeout: PostgreSQL, or the server behind its pooler, does not respond within 1000 ms',
+    );
+  });
+
   test('loses the reply if its connection to the server breaks', async () => {
     const proxy = await startPostgresProxy(await startPostgres());
     const claims = await openUsable((await startPgBouncer(proxy)).url);

@@ -7,7 +7,7 @@ const CANCEL = 80_877_102;
 
 /** A message of a PostgreSQL server that reports an error. */
 export function errorMessage(severity: 'FATAL' | 'PANIC', code: string): Buffer {
-  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0Mpassword\0\0`);
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0Mfails for "secret"\0\0`);
   const length = Buffer.alloc(4);
   length.writeInt32BE(fields.length + 4);
   return Buffer.concat([Buffer.from('E'), length, fields]);
