@@ -70,8 +70,8 @@ test('codes are sorted, and limited to those that begin with a number', async ()
   await page.getByLabel('Sort by').selectOption('Number');
   await first.getByText('Spare parts in stock').waitFor();
   await page.getByLabel('Number begins with').fill('5-2');
-  await page.getByText('2 of 14 codes begin with “5-2”').waitFor();
+  await page.getByText('2 of 14 codes beginning with “5-2”').waitFor();
   expect(await marksOf(rows)).toEqual(['52', '52']);
   await page.getByLabel('Search', { exact: true }).fill('calibration');
-  await page.getByText('1 of 14 codes match “calibration” and begin with “5-2”').waitFor();
+  await page.getByText('1 of 14 codes for “calibration” beginning with “5-2”').waitFor();
 });

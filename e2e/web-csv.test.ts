@@ -47,6 +47,11 @@ test.each([
     ['Windows-1252, assumed', 'semicolon', '2', '2'],
   ],
   ['with one column', Buffer.from('name\nAda\n'), ['UTF-8', 'none', '2', '1']],
+  [
+    'with quotes',
+    Buffer.from('a;b\r\n"1;""2""\r\n";3\r\n5" pipe;""\r\n'),
+    ['UTF-8', 'semicolon', '3', '2'],
+  ],
   ['with empty lines', Buffer.from('a|b\n\n1|2\n\n'), ['UTF-8', 'vertical bar', '2', '2']],
 ])('a file is shown as it was read before it is sent: %s', async (_, buffer, reading) => {
   await choose(buffer);

@@ -52,10 +52,10 @@ test('50,000 codes are searched and paged by the gateway, and picked from any pa
 
   const search = page.getByLabel('Search', { exact: true });
   await search.fill('4242 CENTRE');
-  await page.getByText('25 of 50,000 codes match “4242 CENTRE”').waitFor();
+  await page.getByText('25 of 50,000 codes for “4242 CENTRE”').waitFor();
   await page.getByRole('checkbox', { name: /^14242 / }).check();
   await search.fill('no such code');
-  await page.getByText('0 of 50,000 codes match').waitFor();
+  await page.getByText('0 of 50,000 codes for').waitFor();
 
   await page.getByRole('button', { name: 'Copy the numbers' }).click();
   await page.getByText('Copied: 10021, 14242').waitFor();
@@ -83,7 +83,7 @@ test('a response that is late does not replace that of a later search', async ()
   await search.fill('freight');
   await dropped;
   held.resolve();
-  await page.getByText('1 of 14 codes match “freight”').waitFor();
+  await page.getByText('1 of 14 codes for “freight”').waitFor();
   expect(await page.getByRole('checkbox', { name: '4110' }).isVisible()).toBe(true);
   await page.unroute('**/graphql');
 });
@@ -108,7 +108,7 @@ test('codes are listed for the chosen system', async () => {
   await page.getByText('16 codes').waitFor();
   expect(arrivals.at(-1)).toBe('/getGLCodes5?target=22&project=north-plant&includeHide=true');
   await page.getByLabel('Search', { exact: true }).fill('ing');
-  await page.getByText('of 16 codes match “ing”').waitFor();
+  await page.getByText('of 16 codes for “ing”').waitFor();
   await page.getByRole('checkbox', { name: '4020' }).check();
   await updateScreenshot(page, 'web-codes', 985);
 });

@@ -47,14 +47,13 @@ function Found({ page: { codes, totalCount, countOfAll, variables } }: Pick<Prop
       {search !== '' && (
         <>
           {' '}
-          match “<bdi>{search}</bdi>”
+          for “<bdi>{search}</bdi>”
         </>
       )}
-      {search !== '' && codePrefix !== '' && ' and'}
       {codePrefix !== '' && (
         <>
           {' '}
-          begin with “<bdi>{codePrefix}</bdi>”
+          beginning with “<bdi>{codePrefix}</bdi>”
         </>
       )}
       {codes.length < totalCount &&

@@ -24,6 +24,9 @@ export type CsvReading =
 /** How many rows are shown. */
 const SHOWN = 5;
 
+/** In how many characters they are, and the separator is sought. */
+const SEARCHED = 100_000;
+
 /** How files of other formats begin, with a character for each byte. */
 const formats: readonly (readonly [start: string, name: string])[] = [
   ['\x89PNG\r\n', 'a picture (PNG)'],
@@ -69,18 +72,40 @@ function decode(bytes: Uint8Array, start: string) {
 }
 
 function readTable(text: string) {
-  let [rows, columns] = [0, 0];
+  const start = text.slice(0, SEARCHED);
+  const { data, meta } = Papa.parse<string[]>(start, { preview: SHOWN, skipEmptyLines: true });
+  const columns = data[0]?.length ?? 0;
+  const separator = columns > 1 ? meta.delimiter : undefined;
+  return { separator, columns, firstRows: data, ...countRows(text, separator, columns) };
+}
+
+const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
+
+/** Counts the rows that are not empty. The library would take seconds for a million rows. */
+function countRows(text: string, separator: string | undefined, columns: number) {
+  const between = separator?.charCodeAt(0);
+  let [rows, fields, start] = [0, 1, 0];
   let unevenRow: number | undefined;
-  const firstRows: string[][] = [];
-  let separator = '';
-  Papa.parse<string[]>(text, {
-    skipEmptyLines: 'greedy',
-    step({ data, meta }) {
-      rows += 1;
-      if (rows === 1) [columns, separator] = [data.length, meta.delimiter];
-      if (data.length !== columns) unevenRow ??= rows;
-      if (rows <= SHOWN) firstRows.push(data);
-    },
-  });
-  return { separator: columns > 1 ? separator : undefined, rows, columns, unevenRow, firstRows };
+  let isQuoted = false;
+  // Where a quote opens a quoted text: at the start of a field, and behind a quote that closed one, as two quotes mean one.
+  let opensAt = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = at < text.length ? text.charCodeAt(at) : LINE_FEED;
+    if (code === QUOTE && (isQuoted || at === opensAt)) {
+      isQuoted = !isQuoted;
+      opensAt = at + 1;
+    } else if (isQuoted && at < text.length) {
+      // A separator or a line break is part of the text.
+    } else if (code === between) {
+      fields += 1;
+      opensAt = at + 1;
+    } else if (code === LINE_FEED || code === CARRIAGE_RETURN) {
+      if (at > start) {
+        rows += 1;
+        if (fields !== columns) unevenRow ??= rows;
+      }
+      [fields, start, opensAt] = [1, at + 1, at + 1];
+    }
+  }
+  return { rows, unevenRow };
 }
