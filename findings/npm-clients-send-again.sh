@@ -7,7 +7,8 @@
 # connection without a response. "always": it does so with each one. "503": it answers the first one with 503.
 # "503 always": it answers each one with 503.
 #
-# Seen on 2026-11-28 with Node 24.21.0 and the versions in the script.
+# Seen on 2026-11-29 with Node 24.21.0 and the versions in the script. Relay is relay-runtime 21.0.1 with react-relay-network-modern
+# 6.2.2.
 #
 #|                                              closed     always        503 503 always
 #| axios-retry 4.5.0, POST                           2          4          1          1
@@ -21,6 +22,9 @@
 #| urql 6.0.3, retryExchange({}), mutation           2          2          2          2
 #| RTK Query 2.15.0, retry(), mutation               2          6          2          6
 #| TanStack 5.108.4, retry: 3, mutation              2          4          2          4
+#| Relay, retryMiddleware, allowMutations            2          3          2          3
+#| make-fetch-happen 16.0.1, retry: 3, GET           2          4          2          4
+#| undici 8.12.4, RetryAgent, GET                    2          6          2          6
 #| got 16.1.0, GET                                   2          3          2          3
 #| ky 2.1.0, GET                                     2          3          2          3
 #| ofetch 1.5.1, GET                                 2          2          2          2
@@ -29,7 +33,7 @@
 need npm:npm
 install_from_npm axios@1.21.1 axios-retry@4.5.0 got@16.1.0 ky@2.1.0 ofetch@1.5.1 superagent@10.4.2 fetch-retry@6.0.0 wretch@3.0.9 \
   @apollo/client@4.3.8 rxjs@7.8.2 graphql@16.15.0 @urql/core@6.0.3 @urql/exchange-retry@2.0.0 @reduxjs/toolkit@2.15.0 \
-  @tanstack/query-core@5.108.4 wonka@6.3.6
+  @tanstack/query-core@5.108.4 wonka@6.3.6 make-fetch-happen@16.0.1 react-relay-network-modern@6.2.2 relay-runtime@21.0.1 undici@8.12.4
 start_server
 
 cat > "$folder/clients.js" <<'END'
@@ -45,8 +49,12 @@ import axiosRetry, { isRetryableError } from 'axios-retry';
 import withRetry from 'fetch-retry';
 import got from 'got';
 import ky from 'ky';
+import makeFetchHappen from 'make-fetch-happen';
 import { ofetch } from 'ofetch';
+import relayNetwork from 'react-relay-network-modern';
+import relay from 'relay-runtime';
 import superagent from 'superagent';
+import { Agent, request, RetryAgent } from 'undici';
 import wretch from 'wretch';
 import { retry as wretchRetry } from 'wretch/middlewares';
 
@@ -80,6 +88,14 @@ const tanstack = (url) => {
   return new MutationObserver(new QueryClient(), { mutationFn, retry: 3 }).mutate();
 };
 
+const relayModern = (url) => {
+  const { RelayNetworkLayer, retryMiddleware, urlMiddleware } = relayNetwork;
+  const network = new RelayNetworkLayer([urlMiddleware({ url }), retryMiddleware({ allowMutations: true, logger: false })], { noThrow: true });
+  const environment = new relay.Environment({ network, store: new relay.Store(new relay.RecordSource()) });
+  const params = { id: null, cacheID: 'a', name: 'a', text: mutation, operationKind: 'mutation', metadata: {} };
+  return environment.getNetwork().execute(params, {}, {}).toPromise();
+};
+
 const clients = {
   'axios-retry 4.5.0, POST': (url) => repeatingAxios().post(url, body),
   'axios-retry, isRetryableError, POST': (url) => repeatingAxios({ retryCondition: isRetryableError }).post(url, body),
@@ -92,6 +108,9 @@ const clients = {
   'urql 6.0.3, retryExchange({}), mutation': urql,
   'RTK Query 2.15.0, retry(), mutation': toolkit,
   'TanStack 5.108.4, retry: 3, mutation': tanstack,
+  'Relay, retryMiddleware, allowMutations': relayModern,
+  'make-fetch-happen 16.0.1, retry: 3, GET': (url) => makeFetchHappen(url, { retry: 3 }),
+  'undici 8.12.4, RetryAgent, GET': (url) => request(url, { dispatcher: new RetryAgent(new Agent()) }),
   'got 16.1.0, GET': (url) => got(url),
   'ky 2.1.0, GET': (url) => ky(url),
   'ofetch 1.5.1, GET': (url) => ofetch(url),
