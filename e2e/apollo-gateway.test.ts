@@ -4,6 +4,7 @@ import { startStandaloneServer } from '@apollo/server/standalone';
 import { expect, test } from '@jest/globals';
 import { type Context, ledgerDataSource } from '../examples/federation/apollo-gateway.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
+import { testEarlierSupergraph } from './earlier-supergraph.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys, testReplayHeader } from './idempotency-keys.ts';
 import { testLostKeys } from './lost-keys.ts';
@@ -50,6 +51,7 @@ testIdempotencyKeys(start);
 testReplayHeader(start);
 testLostKeys(start, startWithTokenOnly);
 testGatewayRestart(start);
+testEarlierSupergraph(start);
 
 test('a large identifier as a number, which Apollo Gateway rounds, is rejected', async () => {
   const { errors, sent } = await saveApprover(start, JSON.rawJSON('9007199254740993'));

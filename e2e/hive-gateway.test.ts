@@ -6,6 +6,7 @@ import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { operation } from '../testkit/example-operation.ts';
 import { startHttpServer } from '../testkit/http-server.ts';
+import { testEarlierSupergraph } from './earlier-supergraph.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys, testReplayHeader } from './idempotency-keys.ts';
 import { testLostKeys } from './lost-keys.ts';
@@ -49,6 +50,7 @@ describe.each(runtimes)('Hive Gateway %s', (_, runtime) => {
     start(supergraph, { propagateHeaders: { fromClientToSubgraphs: forwardToken } }),
   );
   testGatewayRestart(start);
+  testEarlierSupergraph(start);
 
   test('a CSV file close to our body limit is accepted', async () => {
     const stack = await startStack();

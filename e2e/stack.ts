@@ -48,16 +48,18 @@ const placeholders = {
   budgets: 'http://budgets.example/graphql',
 };
 
-const composition = composeWithApollo([
-  { name: 'ledger', sdl: ledgerSdl, url: placeholders.ledger },
-  { name: 'trips', sdl: tripsSdl, url: placeholders.trips },
-  { name: 'budgets', sdl: budgetsSdl, url: placeholders.budgets },
-]);
+const compose = (sdl: string) =>
+  composeWithApollo([
+    { name: 'ledger', sdl, url: placeholders.ledger },
+    { name: 'trips', sdl: tripsSdl, url: placeholders.trips },
+    { name: 'budgets', sdl: budgetsSdl, url: placeholders.budgets },
+  ]).supergraphSdl ?? '';
+const current = compose(ledgerSdl);
 
-/** The SDL of the supergraph with these URLs. Subgraphs without a URL cannot be reached. */
-export function supergraphOf(urls: Partial<typeof placeholders>): string {
+/** The SDL of the supergraph with these URLs, or of an earlier one. Subgraphs without a URL cannot be reached. */
+export function supergraphOf(urls: Partial<typeof placeholders>, earlierSdl?: string): string {
   const { ledger, trips, budgets } = { ...placeholders, ...urls };
-  return (composition.supergraphSdl ?? '')
+  return (earlierSdl === undefined ? current : compose(earlierSdl))
     .replace(placeholders.ledger, ledger)
     .replace(placeholders.trips, trips)
     .replace(placeholders.budgets, budgets);
