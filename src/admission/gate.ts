@@ -36,7 +36,8 @@ type Waiting = Readonly<{ amount: number; isUrgent: boolean; since: number; ente
 /** What is held until a client acts: until it sends the rest of a body, or receives a response. */
 export type Idle<Key extends string = AdmissionKey> = {
   readonly caller: Key;
-  amount(): number;
+  /** Whether it holds anything of this gate. */
+  holds(gate: Gate<Key>): boolean;
   /** Whether the client takes too long. */
   isOverdue(): boolean;
   /** Gives everything back. */
@@ -101,10 +102,13 @@ export class Gate<Key extends string = AdmissionKey> {
     this.#borrower = borrower;
   }
 
-  /** Until the returned function is called, this is dropped when it is overdue and others need what it holds. */
-  watch(idle: Idle<Key>): () => void {
+  /** Until `unwatch` is called, this is dropped when it is overdue and others need what it holds. */
+  watch(idle: Idle<Key>): void {
     this.#idle.push(idle);
-    return () => remove(this.#idle, idle);
+  }
+
+  unwatch(idle: Idle<Key>): void {
+    remove(this.#idle, idle);
   }
 
   /** Enters if no other entry of the caller waits, none is about to be admitted, and there is enough or can be reclaimed. */
@@ -215,7 +219,7 @@ export class Gate<Key extends string = AdmissionKey> {
   #reclaim(caller: Key, amount: number): boolean {
     const isInShare = this.#held.isInShare(caller, amount);
     const mayDrop = (idle: Idle<Key>) =>
-      idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue();
+      idle.holds(this) && (isInShare || idle.caller === caller) && idle.isOverdue();
     for (const idle of this.#idle.filter(mayDrop)) {
       if (this.#held.fits(caller, amount)) return true;
       remove(this.#idle, idle);

@@ -30,7 +30,7 @@ export type IdleClient = Pick<Idle, 'isOverdue'> & { disconnect(): void };
  * What one request or call holds: the place of a request, its body, the lists of the service until the response exists,
  * and the response until the client has received it. `close` gives everything back.
  */
-export class Reservation {
+export class Reservation implements Idle {
   readonly caller: AdmissionKey;
   readonly #gate: Gate;
   readonly #places: Gate | undefined;
@@ -39,7 +39,8 @@ export class Reservation {
   /** The bytes that the gate counts for this reservation, and the most that it counted. */
   #reserved = 0;
   #peak = 0;
-  #unwatch: (() => void)[] = [];
+  /** The client that it waits for. */
+  #client: IdleClient | undefined;
   #isClosed = false;
 
   constructor(gate: Gate, caller: AdmissionKey, places?: Gate) {
@@ -117,22 +118,35 @@ export class Reservation {
   }
 
   /** From now on this memory is held only for a client. If others need it and the client is overdue, the client is disconnected. */
-  waitForClient({ isOverdue, disconnect }: IdleClient): void {
+  waitForClient(client: IdleClient): void {
     if (this.#isClosed) return;
-    const drop = () => {
-      this.close();
-      disconnect();
-    };
-    const idle = { caller: this.caller, isOverdue, drop };
-    for (const unwatch of this.#unwatch) unwatch();
-    this.#unwatch = [this.#gate.watch({ ...idle, amount: () => this.#reserved })];
-    if (this.#places) this.#unwatch.push(this.#places.watch({ ...idle, amount: () => 1 }));
+    if (!this.#client) {
+      this.#gate.watch(this);
+      this.#places?.watch(this);
+    }
+    this.#client = client;
+  }
+
+  holds(gate: Gate): boolean {
+    return gate === this.#places || this.#reserved > 0;
+  }
+
+  isOverdue(): boolean {
+    return this.#client?.isOverdue() ?? false;
+  }
+
+  drop(): void {
+    this.close();
+    this.#client?.disconnect();
   }
 
   /** Gives everything back, once. */
   close(): void {
     if (this.#isClosed) return;
-    for (const unwatch of this.#unwatch) unwatch();
+    if (this.#client) {
+      this.#gate.unwatch(this);
+      this.#places?.unwatch(this);
+    }
     this.resize(0);
     this.#isClosed = true;
     this.#places?.leave(this.caller);

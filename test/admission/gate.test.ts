@@ -88,7 +88,7 @@ function takeForLong(gate: Gate, caller: string, amount: number) {
   gate.take(caller, amount);
   gate.watch({
     caller,
-    amount: () => amount,
+    holds: () => true,
     isOverdue: () => state.isOverdue,
     drop: () => gate.leave(caller, amount),
   });
