@@ -31,7 +31,11 @@ const sidebar = read('docs/index.md')
   .map((section) => {
     const links = [...section.matchAll(/\]\((.+?)\)/g)].map(([, link = '']) => join('docs', link));
     const [text = ''] = section.split('\n');
-    return { text, items: links.map((page) => ({ text: titleOf(page), link: linkTo(page) })) };
+    // A page that a section names twice stands once in the sidebar.
+    return {
+      text,
+      items: [...new Set(links)].map((page) => ({ text: titleOf(page), link: linkTo(page) })),
+    };
   });
 
 function titleOf(page: string): string {
