@@ -32,10 +32,7 @@ type GraphqlOptions = {
 
 export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
 
-/**
- * Starts Apollo Server with the schema and the execution of the gateway. Throws a ConfigError for a trusted
- * document that is invalid.
- */
+/** Starts Apollo Server with the schema and the execution of the gateway. Throws a ConfigError for an invalid trusted document. */
 export async function startGraphql(options: GraphqlOptions) {
   const { observe, log } = options;
   const { trustedDocuments, ...rules } = options.documents;

@@ -69,10 +69,7 @@ export type GraphqlRouteOptions = {
   log: Logger;
 };
 
-/**
- * Registers `/graphql`. The route serves the explorer, or authenticates, admits, reads, limits and executes a request.
- * Everything that can reject a request does so before a write is executed.
- */
+/** Registers `/graphql`. Everything that can reject a request does so before a write is executed. */
 export function registerGraphqlRoute(
   app: FastifyInstance,
   drain: Drain,

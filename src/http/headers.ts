@@ -5,10 +5,7 @@ import { InvalidRequest } from '../errors/gateway-error.ts';
 import { memoLatest } from '../lib/memo.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 
-/**
- * The headers of every response: an API must not be framed, sniffed, cached or embedded. The explorer's
- * page replaces the content security policy.
- */
+/** The headers of every response: an API must not be framed, sniffed, cached or embedded. The explorer replaces the first one. */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',

@@ -10,10 +10,7 @@ async function createOwn(): Promise<RateLimiterAbstract> {
   return new RateLimiterMemory(counterOptions);
 }
 
-/**
- * Counts the writes of callers, for all processes if they share a server. While that fails, this process counts by itself: a
- * write neither fails because of it, nor is it without a limit.
- */
+/** Counts the writes of callers, for all processes that share a server. While that fails, this process counts by itself. */
 export class WriteCount {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #mayLog = createLineLimit(1, 60_000);

@@ -66,10 +66,7 @@ export class LogOutput {
     if (this.#lines.length >= 8192 && !this.#retry) this.writeNow();
   }
 
-  /**
-   * Writes at the end of this iteration of the event loop, and then calls back, although the output may not have accepted
-   * everything. The first of several calls in an iteration writes the lines of all.
-   */
+  /** Writes the lines of this iteration of the event loop at its end, and then calls back, although some may not be accepted. */
   flush(done: () => void): void {
     setImmediate(() => {
       this.writeNow();

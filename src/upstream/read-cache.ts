@@ -79,10 +79,7 @@ export class ReadCache {
     this.#entries.clear();
   }
 
-  /**
-   * Gets the kept list for `key`, joins the call in flight, or starts one. When the client of a read disconnects, the others
-   * keep waiting. When the clients of all have disconnected, the call is aborted.
-   */
+  /** Gets the kept list for `key`, joins the call in flight, or starts one. It is aborted when the clients of all have disconnected. */
   async read<Result>(
     key: string,
     { caller, signal }: Pick<RequestScope, 'caller' | 'signal'>,
