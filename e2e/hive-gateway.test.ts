@@ -2,7 +2,10 @@ import { createGatewayRuntime, type GatewayConfigSupergraph } from '@graphql-hiv
 import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
 import transportHttp from '@graphql-mesh/transport-http';
 import { describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { addDirectives } from '../examples/federation/add-directives.ts';
 import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
+import { exampleDirectives, ledgerSdl } from '../test/federation/composition.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { operation } from '../testkit/example-operation.ts';
 import { startHttpServer } from '../testkit/http-server.ts';
@@ -10,7 +13,7 @@ import { testEarlierSupergraph } from './earlier-supergraph.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys, testReplayHeader } from './idempotency-keys.ts';
 import { testLostKeys } from './lost-keys.ts';
-import { send, startStack } from './stack.ts';
+import { send, startStack, supergraphOf } from './stack.ts';
 import { saveApprover, testSupergraph } from './supergraph.ts';
 
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
@@ -31,6 +34,15 @@ async function startHiveGateway(supergraph: string, more: Partial<GatewayConfigS
 const forwardToken = ({ request }: { request: Request }) => ({
   authorization: request.headers.get('authorization'),
 });
+
+/** Checks the directives of the graph with the claims of the token. The gateway verifies the token. */
+const genericAuth = {
+  mode: 'protect-granular' as const,
+  resolveUserFn: ({ request }: { request?: Request }) => {
+    const token = request?.headers.get('authorization')?.replace('Bearer ', '');
+    return token === undefined ? null : decodeJwt(token);
+  },
+};
 
 /** What the command line of Hive Gateway sets without and with `--hive-router-runtime`. */
 const runtimes: [option: string, Partial<GatewayConfigSupergraph>][] = [
@@ -78,5 +90,23 @@ describe.each(runtimes)('Hive Gateway %s', (_, runtime) => {
     const id = '9007199254740993';
     expect((await saveApprover(start, JSON.rawJSON(id))).sent).toEqual([]);
     expect((await saveApprover(start, id)).sent).toEqual([`[{"approver_id":${id}}]`]);
+  });
+
+  test('finds scopes in the claim `scope` alone, unless `extractScopes` reads another one', async () => {
+    const stack = await startStack();
+    const sdl = addDirectives(ledgerSdl, JSON.parse(exampleDirectives));
+    const supergraph = supergraphOf({ ledger: stack.gatewayUrl }, sdl);
+    const extractScopes = ({ scp }: { scp?: unknown }) => (Array.isArray(scp) ? scp : []);
+    const url = await start(supergraph, { genericAuth });
+    const reading = await start(supergraph, { genericAuth: { ...genericAuth, extractScopes } });
+    const scopes = ['ledger:workflows'];
+    const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+    const isDone = async (to: string, claims: Record<string, unknown>) =>
+      (await send(to, await stack.token({ claims }), query)).errors === undefined;
+
+    expect(await isDone(url, { scope: scopes.join(' ') })).toBe(true);
+    expect(await isDone(url, { scp: scopes })).toBe(false);
+    expect(stack.calls).toHaveLength(1);
+    expect(await isDone(reading, { scp: scopes })).toBe(true);
   });
 });

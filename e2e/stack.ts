@@ -56,10 +56,10 @@ const compose = (sdl: string) =>
   ]).supergraphSdl ?? '';
 const current = compose(ledgerSdl);
 
-/** The SDL of the supergraph with these URLs, or of an earlier one. Subgraphs without a URL cannot be reached. */
-export function supergraphOf(urls: Partial<typeof placeholders>, earlierSdl?: string): string {
+/** The SDL of the supergraph with these URLs, and with another SDL of the ledger if it is given. Subgraphs without a URL cannot be reached. */
+export function supergraphOf(urls: Partial<typeof placeholders>, otherSdl?: string): string {
   const { ledger, trips, budgets } = { ...placeholders, ...urls };
-  return (earlierSdl === undefined ? current : compose(earlierSdl))
+  return (otherSdl === undefined ? current : compose(otherSdl))
     .replace(placeholders.ledger, ledger)
     .replace(placeholders.trips, trips)
     .replace(placeholders.budgets, budgets);
