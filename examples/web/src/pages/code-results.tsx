@@ -134,10 +134,7 @@ function orderOf(value: string): GlCodeOrder {
 
 /** Whether the same question may have another answer later. */
 function mayPass(result: FieldResult<GlCodesMember>): boolean {
-  if (isNotPermitted(result)) return false;
-  if (result.kind === 'member') return true;
-  const { code, faults } = result.error;
-  return code !== 'UPSTREAM_INVALID_RESPONSE' && faults.length === 0;
+  return !isNotPermitted(result) && !(result.kind === 'error' && result.error.faults.length > 0);
 }
 
 /** The problem of a result, unless it is a list. */
