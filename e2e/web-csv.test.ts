@@ -48,6 +48,11 @@ test.each([
   ],
   ['with one column', Buffer.from('name\nAda\n'), ['UTF-8', 'none', '2', '1']],
   [
+    'with a row of 200,000 fields',
+    Buffer.from(`${';'.repeat(199_999)}\n1;2\n`),
+    ['UTF-8', 'semicolon', '2', '200,000'],
+  ],
+  [
     'with quotes',
     Buffer.from('a;b\r\n"1;""2""\r\n";3\r\n5" pipe;""\r\n'),
     ['UTF-8', 'semicolon', '3', '2'],
@@ -76,6 +81,7 @@ test('the first rows are shown, and the first one with another number of columns
   ]);
   await page.getByText('Row 9 has another number of columns than the first row.').waitFor();
   await page.getByText('The file is not in UTF-8.').waitFor();
+  await page.getByText('The first 5 rows and 2 columns. The file is sent as it is.').waitFor();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     expect(await findViolations(page)).toEqual([]);

@@ -12,6 +12,7 @@ const separators: Readonly<Record<string, string>> = {
 /** What was read in a file, before it is sent. */
 export function CsvPreview({ reading }: { readonly reading: CsvReading & { kind: 'table' } }) {
   const { encoding, isGuess, separator, rows, columns, unevenRow, firstRows } = reading;
+  const shownColumns = Math.max(0, ...firstRows.map(({ length }) => length));
   return (
     <section className="card preview" aria-label="What the file contains">
       <h2>What the file contains</h2>
@@ -64,8 +65,9 @@ export function CsvPreview({ reading }: { readonly reading: CsvReading & { kind:
         </table>
       </section>
       <p className="hint">
-        {rows > firstRows.length && `The first ${firstRows.length} rows. `}The file is sent as it
-        is.
+        {(rows > firstRows.length || columns > shownColumns) &&
+          `The first ${firstRows.length} rows and ${shownColumns} columns. `}
+        The file is sent as it is.
       </p>
     </section>
   );

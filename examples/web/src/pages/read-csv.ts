@@ -21,8 +21,8 @@ export type CsvReading =
   /** Why the file is no table, as a sentence. */
   | { readonly kind: 'none'; readonly fault: string };
 
-/** How many rows are shown. */
-const SHOWN = 5;
+/** How many rows and columns are shown. */
+const [SHOWN_ROWS, SHOWN_COLUMNS] = [5, 20];
 
 /** In how many characters they are, and the separator is sought. */
 const SEARCHED = 100_000;
@@ -73,18 +73,18 @@ function decode(bytes: Uint8Array, start: string) {
 
 function readTable(text: string) {
   const start = text.slice(0, SEARCHED);
-  const { data, meta } = Papa.parse<string[]>(start, { preview: SHOWN, skipEmptyLines: true });
-  const columns = data[0]?.length ?? 0;
-  const separator = columns > 1 ? meta.delimiter : undefined;
-  return { separator, columns, firstRows: data, ...countRows(text, separator, columns) };
+  const { data, meta } = Papa.parse<string[]>(start, { preview: SHOWN_ROWS, skipEmptyLines: true });
+  const separator = data.some(({ length }) => length > 1) ? meta.delimiter : undefined;
+  const firstRows = data.map((row) => row.slice(0, SHOWN_COLUMNS));
+  return { separator, firstRows, ...countRows(text, separator) };
 }
 
 const [QUOTE, LINE_FEED, CARRIAGE_RETURN] = [34, 10, 13];
 
 /** Counts the rows that are not empty. The library would take seconds for a million rows. */
-function countRows(text: string, separator: string | undefined, columns: number) {
+function countRows(text: string, separator: string | undefined) {
   const between = separator?.charCodeAt(0);
-  let [rows, fields, start] = [0, 1, 0];
+  let [rows, columns, fields, start] = [0, 0, 1, 0];
   let unevenRow: number | undefined;
   let isQuoted = false;
   // Where a quote opens a quoted text: at the start of a field, and behind a quote that closed one, as two quotes mean one.
@@ -102,10 +102,11 @@ function countRows(text: string, separator: string | undefined, columns: number)
     } else if (code === LINE_FEED || code === CARRIAGE_RETURN) {
       if (at > start) {
         rows += 1;
-        if (fields !== columns) unevenRow ??= rows;
+        if (rows === 1) columns = fields;
+        else if (fields !== columns) unevenRow ??= rows;
       }
       [fields, start, opensAt] = [1, at + 1, at + 1];
     }
   }
-  return { rows, unevenRow };
+  return { rows, columns, unevenRow };
 }
