@@ -25,7 +25,7 @@ const otherFile = 'name,email\nBob Example,bob@example.com\n';
 
 /** Waits until the page tells an outcome, while the clock of the page runs fast. */
 async function waitForOutcome(title: string): Promise<void> {
-  const heading = outcomeOf(stack.page).getByRole('heading', { name: title });
+  const heading = outcomeOf(stack.page).getByRole('heading', { name: title, exact: true });
   while (!(await heading.isVisible())) await stack.page.clock.runFor(1_000);
 }
 
@@ -92,7 +92,7 @@ test('an upload that stalls is repeated by the browser and by the app, and arriv
   await user.send('CSV upload');
 
   await page.getByText('The ledger cannot take it').waitFor();
-  await outcomeOf(page).getByText('The file was processed.').waitFor();
+  await outcomeOf(page).getByText('The file was processed.', { exact: true }).waitFor();
   expect(statuses).toEqual([408, 408, 200]);
   expect(proxy.stalled).toHaveLength(3);
   expect(arrivals.slice(before)).toEqual([expect.stringMatching(/^\/updateWorkflowCSV/)]);
@@ -113,7 +113,7 @@ test('while the connection stays slow, the page says so, and asking again tells 
   await outcomeOf(page).getByRole('heading', { name: 'The file was not processed.' }).waitFor();
   expect(arrivals.slice(before)).toHaveLength(0);
   await user.send('CSV upload');
-  await outcomeOf(page).getByText('The file was processed.').waitFor();
+  await outcomeOf(page).getByText('The file was processed.', { exact: true }).waitFor();
   expect(arrivals.slice(before)).toHaveLength(1);
 });
 
@@ -129,7 +129,7 @@ test('an error of a request that the browser itself repeated does not hide the e
 
   proxy.stall(0);
   await page.getByRole('button', { name: 'Ask again' }).click();
-  await outcomeOf(page).getByText('The file was processed.').waitFor();
+  await outcomeOf(page).getByText('The file was processed.', { exact: true }).waitFor();
   expect(proxy.lost).toEqual([{ wasReused: true }]);
   expect(arrivals.slice(before)).toHaveLength(1);
 });
