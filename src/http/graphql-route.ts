@@ -133,16 +133,14 @@ async function authenticate(request: FastifyRequest, options: GraphqlRouteOption
 }
 
 /** Waits for a place among the requests in progress. */
-async function enter(
+function enter(
   { admissionKey, disconnected: signal }: FastifyRequest,
-  { requests, metrics }: GraphqlRouteOptions,
-): Promise<void> {
-  try {
-    await requests.enter(admissionKey, { signal });
-  } catch (error) {
-    if (!signal.aborted) metrics.shed();
+  options: GraphqlRouteOptions,
+) {
+  return options.requests.enter(admissionKey, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) options.metrics.shed();
     throw error;
-  }
+  });
 }
 
 /**
@@ -152,8 +150,9 @@ async function enter(
 function openReservation(
   request: FastifyRequest,
   reply: FastifyReply,
-  { requests, memory }: GraphqlRouteOptions,
-): Reservation {
+  options: GraphqlRouteOptions,
+) {
+  const { requests, memory } = options;
   const { admissionKey, raw } = request;
   const reservation = memory.open(admissionKey, requests);
   request.reservation = reservation;

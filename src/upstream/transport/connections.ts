@@ -72,7 +72,7 @@ export class Connections {
   async take(effect: 'read' | 'write'): Promise<Required<Connection>> {
     // Ends this iteration of the event loop. undici waits for one more before it uses a connection again, so a poll comes in
     // between: what has arrived on the connection is noticed. If the service has closed it, undici opens another one.
-    if (this.#idleCount > 0) await immediate();
+    if (this.#rested.length + this.#resting.length > 0) await immediate();
     const open = this.#takeIdle(effect) ?? this.#open();
     return {
       dispatcher: open.client,
@@ -90,13 +90,8 @@ export class Connections {
   /** Closes the idle connections; those in use close after their response. */
   close(): void {
     this.#generation += 1;
-    for (const idle of [this.#rested, this.#resting]) {
-      for (const { client } of idle.splice(0)) client.destroy(() => {});
-    }
-  }
-
-  get #idleCount(): number {
-    return this.#rested.length + this.#resting.length;
+    const idle = [...this.#rested.splice(0), ...this.#resting.splice(0)];
+    for (const { client } of idle) client.destroy(() => {});
   }
 
   /** One connector for many connections, so that files are parsed once. Its timeout is longer than any deadline. */
@@ -174,10 +169,9 @@ export class Connections {
     if (!isCurrent) return void open.client.close(() => {});
     open.idleSince = performance.now();
     this.#resting.push(open);
-    if (this.#idleCount > MAX_IDLE) {
-      const oldest = this.#rested.shift() ?? this.#resting.shift();
-      oldest?.client.destroy(() => {});
-    }
+    if (this.#rested.length + this.#resting.length <= MAX_IDLE) return;
+    const oldest = this.#rested.shift() ?? this.#resting.shift();
+    oldest?.client.destroy(() => {});
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
