@@ -117,6 +117,11 @@ test.each<[name: string, values: string, description: RegExp]>([
     'redis://:a%b@host rediss://u%:b@host/1 postgres://u:a%b@host/db',
     /must write a % in the user name or the password as %25/,
   ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://u:1?secret@h/db postgres://u:1/secret@h/db redis://:a#secret@h postgres://u:p?a=secret@h/db',
+    /must write \/, \? and # in the user name and the password as %2F, %3F and %23/,
+  ],
   ['IDEMPOTENCY_STORE', 'redis://host/keys redis://host/0/1', /end with the number of a database/],
   [
     'IDEMPOTENCY_STORE',

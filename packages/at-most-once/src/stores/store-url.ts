@@ -45,6 +45,10 @@ export function faultOfStoreUrl(text: string): string | undefined {
       'Name an address that follows the primary, such as that of HAProxy or the name of a cluster'
     );
   }
+  // Otherwise the end of a password would be taken for a path or a parameter, and a fault could name it.
+  if (scheme && rest.includes('@')) {
+    return 'must write /, ? and # in the user name and the password as %2F, %3F and %23, and an @ after the host as %40';
+  }
   if (!url) throw new Error('Not the URL of a store.');
   if (isWithoutHost && !host) {
     return 'must name a host, or the directory of a socket of PostgreSQL as ?host=/DIRECTORY';
