@@ -21,7 +21,8 @@ const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 10
 const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
- * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if the body is not UTF-8 or not JSON, or has too many values.
+ * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if
+ * the body is not UTF-8 or not JSON, or has too many values.
  */
 export function parseBody(body: Uint8Array, keepsDigits = false): unknown {
   try {
