@@ -16,7 +16,7 @@ const isParser = (value: unknown): value is Parser =>
  * - `100 Continue` is skipped, as undici skips other interim responses: its parser closes the connection for a 100 alone, so it
  *   is told of a 102.
  * - `408 Request Timeout` on an idle connection ends it, because some servers send one before they close it. Undici would report
- *   it like a second response to the last request.
+ *   it like a second response to the last request. So do line breaks after a response, which undici would skip in silence.
  */
 export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
   const properties = Object.getOwnPropertySymbols(socket).map((symbol) =>
@@ -29,12 +29,12 @@ export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
   parser.onHeadersComplete = (status, ...rest) =>
     onHeadersComplete(status === 100 ? 102 : status, ...rest);
   parser.execute = (bytes) => {
-    if (bytes[9] === FOUR && isTimeout.test(bytes.toString('latin1', 0, 12)) && isIdle())
+    if (mayEnd.has(bytes[9]) && ends.test(bytes.toString('latin1', 0, 12)) && isIdle())
       socket.destroy();
     else execute(bytes);
   };
 }
 
-/** The first digit of the status, in `HTTP/1.1 4`. It is checked first, because nearly all responses have another one. */
-const FOUR = 0x34;
-const isTimeout = /^HTTP\/1\.[01] 408/;
+/** The tenth byte of what ends an idle connection. It is checked first, because nearly all responses have another one. */
+const mayEnd = new Set([0x34, undefined]);
+const ends = /^(HTTP\/1\.[01] 408|[\r\n]+$)/;

@@ -209,17 +209,18 @@ test('the log says once that the service has sent a surplus response', async () 
 });
 
 test.each([
-  ['with its last bytes', 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n', true],
-  ['before it closes', 'HTTP/1.0 408 Request Time-out\r\nconnection: close\r\n\r\n', false],
+  ['a 408 with its last bytes', 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n', true],
+  ['a 408 before it closes', 'HTTP/1.0 408 Request Time-out\r\nconnection: close\r\n\r\n', false],
+  ['a line break', '\r\n', false],
 ])(
-  'a 408 on an idle connection, %s, is no surplus response, but says that the service closes it',
-  async (_, timeout, closes) => {
+  '%s on an idle connection is no surplus response, but ends the connection',
+  async (_, bytes, closes) => {
     const { url, sockets } = await startTcp((socket) => socket.on('data', () => socket.write(ok)));
     const { read, write, counts } = start({ url }, 60);
     await Promise.all([read('ada'), read('bob')]);
     const closed = sockets.slice(0, 1).map((socket) => once(socket, 'close'));
-    if (closes) sockets[0]?.end(timeout);
-    else sockets[0]?.write(timeout);
+    if (closes) sockets[0]?.end(bytes);
+    else sockets[0]?.write(bytes);
     await Promise.all(closed);
     await settled();
     pass(REST_MS);
