@@ -32,8 +32,8 @@ export type ConnectionObserver = {
 const REST_MS = 50;
 /** How long a connection is used, in milliseconds. A further one may lead to another address or instance of the service. */
 const LIFE_MS = 300_000;
-/** How many connections may be idle: enough for 5,000 exchanges a second. */
-const MAX_IDLE = 512;
+/** How many connections that have rested may be idle. */
+const MAX_RESTED = 512;
 
 /** An open connection. Its times are those of `performance.now()`. */
 type Open = {
@@ -105,9 +105,8 @@ export class Connections {
    */
   #takeIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
-    const [resting, rested] = [this.#resting, this.#rested];
-    const stillResting = resting.findIndex(({ idleSince }) => now - idleSince < REST_MS);
-    rested.push(...resting.splice(0, stillResting < 0 ? resting.length : stillResting));
+    this.#endRests(now);
+    const rested = this.#rested;
     const isUsable = ({ expires, socket }: Open) =>
       now < expires &&
       // The whole request was sent, although its response may have come earlier.
@@ -169,9 +168,16 @@ export class Connections {
     if (!isCurrent) return void open.client.close(() => {});
     open.idleSince = performance.now();
     this.#resting.push(open);
-    if (this.#rested.length + this.#resting.length <= MAX_IDLE) return;
-    const oldest = this.#rested.shift() ?? this.#resting.shift();
-    oldest?.client.destroy(() => {});
+    this.#endRests(open.idleSince);
+  }
+
+  /** Lets connections be used that have rested. If they are too many, those that were idle for longest are closed. */
+  #endRests(now: number): void {
+    const [resting, rested] = [this.#resting, this.#rested];
+    const stillResting = resting.findIndex(({ idleSince }) => now - idleSince < REST_MS);
+    rested.push(...resting.splice(0, stillResting < 0 ? resting.length : stillResting));
+    const surplus = rested.splice(0, Math.max(0, rested.length - MAX_RESTED));
+    for (const { client } of surplus) client.destroy(() => {});
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */

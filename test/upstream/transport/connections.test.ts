@@ -521,14 +521,18 @@ test('a name that resolves elsewhere is followed within five minutes, while the 
   expect(await read()).toMatchObject({ message: 'second' });
 });
 
-test('at most 512 connections are idle, and the one that was idle for longest ends', async () => {
+test('at most 512 connections are idle after their rest, and those that were idle for longest end', async () => {
   const connections = new Connections({
     ...{ baseUrl: new URL('http://127.0.0.1:1'), timeoutMs: 1000, tls: {} },
     observer: { opened() {}, closedEarly() {}, surplus() {} },
   });
   closeAfterTest(() => connections.close());
   const taken = await Promise.all(Array.from({ length: 514 }, () => connections.take('read')));
+  const last = await connections.take('read');
   for (const { release } of taken) release({}, 'yes');
+  expect(taken.some(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'))).toBe(false);
+  pass(REST_MS);
+  last.release({}, 'yes');
   const isDestroyed = taken.map(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'));
   expect(isDestroyed.indexOf(false)).toBe(2);
   expect(isDestroyed.lastIndexOf(true)).toBe(1);
