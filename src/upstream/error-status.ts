@@ -81,7 +81,8 @@ function refusal(
 /** What a status record says of a failure, as a sentence for clients. */
 function wordsOf(record: ServiceStatus | null): string | undefined {
   if (!record?.message) return undefined;
-  return `The service failed and says: "${shorten(record.message, 1000)}"`;
+  const text = shorten(record.message, 1000);
+  return `The service failed and says: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
 }
 
 /** The origin of a redirect, for the log. Other parts of an address may be secret. */

@@ -3,8 +3,8 @@ import type { InputFault, Path } from '../errors/input-fault.ts';
 import { shorten } from '../lib/short-text.ts';
 import type { WireType } from './wire-types.ts';
 
-/** How many faults of a request are passed on at most, and how many characters of each. */
-const [MAX_FAULTS, MAX_MESSAGE] = [10, 300];
+/** How many faults of a request are passed on at most, and how many characters of each, besides the sign that it was cut. */
+const [MAX_FAULTS, MAX_MESSAGE] = [10, 299];
 
 /** What a request sends, and to which argument of the root field a path in it belongs. */
 type Input = {

@@ -198,7 +198,7 @@ test('at most ten faults of 300 characters are passed on', () => {
   );
   const faults = faultsOf('saveApproverList', errors);
   expect(faults).toHaveLength(10);
-  expect(faults?.[0]).toMatchObject({ message: `${'x'.repeat(300)}…` });
+  expect(faults?.[0]).toMatchObject({ message: `${'x'.repeat(299)}…` });
   expect(faults?.[9]).toEqual({ path: ['approvers', 4, 'name'], message: 'y' });
 });
 
