@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { eventually } from '../../testkit/eventually.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import { read, write } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
 import { startService, success } from '../../testkit/service.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -30,6 +32,9 @@ test('reads share a call only if their forwarded headers are equal', async () =>
   const tenants = ['a', 'a', 'b'];
   const responses = tenants.map((tenant) => gateway.graphql(read, {}, { 'x-tenant': tenant }));
   await service.arrived(2);
+  const shared = () =>
+    metric(gateway, 'ledger_gateway_calls_shared_total', { operation: 'getGLCodes5' });
+  await eventually(async () => expect(await shared()).toBe(1));
   service.release();
   await Promise.all(responses);
   const sent = service.received.map(({ headers }) => headers['x-tenant']);
