@@ -98,8 +98,7 @@ async function checkAll(paths: Path[], silenceMs: number, recoveryMs: number) {
     sent: 1,
   };
   const checked = results.map(async ({ path, rows }) => {
-    const status = await sendCase(path, 'silence', silence, recoveryMs, silenceMs);
-    rows.push(describe(silence.does, 1, path.arrivals('silence'), status));
+    rows.push(await checkCase(path, 'silence', silence, recoveryMs, silenceMs));
   });
   await Promise.all(checked);
   return results;
@@ -108,46 +107,48 @@ async function checkAll(paths: Path[], silenceMs: number, recoveryMs: number) {
 type Service = Awaited<ReturnType<typeof startCountingServer>>;
 type Path = ReturnType<typeof createPath>;
 
-/** Sends the requests of all cases by one path. */
+/** Checks all cases by one path. */
 async function checkCases(path: Path, recoveryMs: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [index, one] of cases.entries()) {
-    const label = `case ${index}`;
-    const status = await sendCase(path, label, one, recoveryMs);
-    rows.push(describe(one.does, one.sent, path.arrivals(label), status));
+    rows.push(await checkCase(path, `case ${index}`, one, recoveryMs));
   }
   return rows;
 }
 
-/** Sends the requests of a case, again if none has arrived: a proxy may send nothing for a while after a failure. Returns the last status. */
-async function sendCase(
+/** Sends the requests of a case. If none arrives, sends them again: a proxy may send nothing for a while after a failure. */
+async function checkCase(
   path: Path,
   label: string,
-  { before, reply, sent }: Case,
+  { does, before, reply, sent }: Case,
   recoveryMs: number,
   timeoutMs?: number,
-): Promise<string> {
+): Promise<Row> {
   const deadline = performance.now() + recoveryMs;
-  while (true) {
+  for (;;) {
     let status = await path.send(`before ${label}`, before);
     const requests = status === '200' ? sent : 0;
     for (let number = 0; number < requests; number += 1)
       status = await path.send(label, reply, { timeoutMs });
-    if (path.arrivals(label) > 0 || performance.now() > deadline) return status;
+    const arrivals = path.arrivals(label);
+    if (arrivals > 0 || performance.now() > deadline) {
+      const fault = faultOf(sent, arrivals, status);
+      const numbers = `${sent} sent, ${arrivals} arrived  ${fault ?? ''}`;
+      return { text: `  ${does.padEnd(42)}${numbers}`.trimEnd(), fault };
+    }
     await sleep(100);
   }
 }
 
-type Row = { readonly text: string; readonly fault: string };
+/** A line of the report, and what is wrong. */
+type Row = { readonly text: string; readonly fault: string | undefined };
 
-function describe(does: string, sent: number, arrivals: number, status = ''): Row {
-  const isAnswered = arrivals < sent && status === '200';
-  const missing = isAnswered ? 'ANSWERED ON THE WAY' : `DID NOT ARRIVE (${status})`;
-  const fault = arrivals === sent ? '' : arrivals > sent ? 'REPEATED' : missing;
-  return {
-    text: `  ${does.padEnd(42)}${sent} sent, ${arrivals} arrived  ${fault}`.trimEnd(),
-    fault,
-  };
+const [REPEATED, ANSWERED] = ['REPEATED', 'ANSWERED ON THE WAY'];
+
+function faultOf(sent: number, arrivals: number, status: string): string | undefined {
+  if (arrivals === sent) return undefined;
+  if (arrivals > sent) return REPEATED;
+  return status === '200' ? ANSWERED : `DID NOT ARRIVE (${status})`;
 }
 
 /** Paths with the same result share one table. */
@@ -157,9 +158,9 @@ function reportOf(results: { path: Path; rows: Row[] }[], unreached: string[]) {
     const urls = group.map(({ path }) => `GET ${path.base}\n`).join('');
     return `${urls}\nThe stand-in\n${table}\n`;
   });
-  const faults = results.flatMap(({ rows }) => rows.map(({ fault }) => fault)).filter(Boolean);
-  const isIncomplete = faults.some((fault) => fault.startsWith('DID NOT'));
-  const hasFaults = faults.some((fault) => !fault.startsWith('DID NOT'));
+  const faults = results.flatMap(({ rows }) => rows.flatMap(({ fault }) => fault ?? []));
+  const hasFaults = faults.some((fault) => fault === REPEATED || fault === ANSWERED);
+  const isIncomplete = faults.some((fault) => fault !== REPEATED && fault !== ANSWERED);
   const missing = unreached.map(
     (text) => `Not checked, because this does not reach the stand-in: ${text}\n`,
   );
