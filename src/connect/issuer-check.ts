@@ -2,7 +2,7 @@ import { discoverKeysUrl } from '../auth/discovery.ts';
 import { fetchJson } from '../auth/fetch-json.ts';
 import type { Issuer } from '../auth/issuer.ts';
 import { keySet } from '../auth/key-set.ts';
-import { CHECK_MS, meaningOf } from './network-fault.ts';
+import { CHECK_MS, capitalized, meaningOf } from './network-fault.ts';
 
 /** The names of the settings of issuers: of variables, or of keys in the file. */
 export type IssuerSettings = { issuer: string; url: string };
@@ -36,6 +36,5 @@ function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
   if (/^(status|no|not|over|more) /.test(code)) {
     return `Correct ${issuer}, or set ${url} to the address of the keys`;
   }
-  const meaning = meaningOf(code);
-  return meaning.charAt(0).toUpperCase() + meaning.slice(1);
+  return capitalized(meaningOf(code));
 }

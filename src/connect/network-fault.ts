@@ -48,8 +48,11 @@ export const isUnknownCa = (code: string) => unknownCa.test(code);
 /** What an error of a connection means, and what to write instead, as sentences. Undefined if only its code is known. */
 export function sentenceOf(code: string): string | undefined {
   const [, meaning] = meanings.find(([codes]) => codes.test(code)) ?? [];
-  return meaning && meaning.charAt(0).toUpperCase() + meaning.slice(1);
+  return meaning && capitalized(meaning);
 }
+
+/** A text that begins a sentence. */
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** What an error of HTTP means, and what to write instead, with its code. */
 export function meaningOf(code: string): string {

@@ -11,7 +11,7 @@ import type { CallObserver } from './call-metrics.ts';
 import type { Operation, UpstreamRequest } from './operations.ts';
 import { limitsOf, readResponse } from './read-response.ts';
 import type { Transport } from './transport/got-client.ts';
-import { cacheMark, proxyHint, proxyMark } from './transport/response-marks.ts';
+import { cacheHint, cacheMark, proxyHint, proxyMark } from './transport/response-marks.ts';
 import { Exchange } from './transport/send-once.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
 
@@ -109,11 +109,10 @@ function createOriginCheck(log: Logger, observer: CallObserver) {
     if (operation.effect === 'write') {
       throw invalidResponse(`a cache has responded, by the header ${header}`);
     }
-    const hint =
-      'Switch it off for UPSTREAM_BASE_URL, because it answers the GET requests that change something too.';
-    const fields = { operation: operation.name, header, hint };
-    if (!isLogged) log.warn(fields, 'a cache responds in place of the service');
+    if (isLogged) return;
     isLogged = true;
+    const fields = { operation: operation.name, header, hint: cacheHint };
+    log.warn(fields, 'a cache responds in place of the service');
   };
 }
 

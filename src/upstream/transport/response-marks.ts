@@ -20,6 +20,10 @@ export function cacheMark(headers: IncomingHttpHeaders): string | undefined {
   return markIn(headers, marks);
 }
 
+/** What to do about a cache. */
+export const cacheHint =
+  'Switch it off for UPSTREAM_BASE_URL, because it answers the GET requests that change something too.';
+
 /** Headers by which something shows that it stands before the service. With `Server`, it may also be the service itself. */
 const proxies = {
   server:
