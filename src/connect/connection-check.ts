@@ -7,7 +7,10 @@ import { sentenceOf } from './network-fault.ts';
 import { checkPort } from './port-check.ts';
 import { checkService } from './service-check.ts';
 
-/** Checks, without changing anything, whether all that the gateway connects to can be used. Returns faults with remedies, and hints. */
+/**
+ * Checks whether all that the gateway connects to can be used. Returns faults with remedies, and hints, which are no faults. In
+ * Redis, it writes and removes one key that no write has. It changes nothing else.
+ */
 export async function checkConnections(
   config: Config,
   probe: ReadRequest,

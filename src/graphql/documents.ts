@@ -35,7 +35,7 @@ type DocumentRequest = {
   ids?: string[];
 };
 
-/** The documents of requests, each parsed and checked once while it is remembered. For Apollo Server, they are its own store. */
+/** The documents of requests, each parsed and checked once while it is remembered. Apollo Server uses this as its store of documents. */
 export class Documents implements DocumentStore {
   readonly #options: DocumentOptions;
   /** By the hashes of their texts. */

@@ -5,7 +5,7 @@ import { InvalidRequest } from '../errors/gateway-error.ts';
 import { memoLatest } from '../lib/memo.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 
-/** The headers of every response: an API must not be framed, sniffed, cached or embedded. The explorer replaces the first one. */
+/** The headers of every response: an API must not be framed, sniffed, cached or embedded. The page of the explorer has a policy of its own. */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',

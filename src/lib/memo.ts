@@ -8,7 +8,7 @@ export function memo<Key extends object, Value>(create: (key: Key) => Value): (k
   };
 }
 
-/** The same for texts, of which only the value of the latest is kept: most clients send the same headers with each request. */
+/** Remembers the value of the latest text alone. Most clients send the same headers with each request. */
 export function memoLatest<Value>(create: (text: string) => Value): (text: string) => Value {
   let latest: { text: string; value: Value } | undefined;
   return (text) => {

@@ -79,7 +79,7 @@ export class ReadCache {
     this.#entries.clear();
   }
 
-  /** Gets the kept list for `key`, joins the call in flight, or starts one. It is aborted when the clients of all have disconnected. */
+  /** Gets the kept list for `key`, or joins or starts a call, which is aborted when the clients of all its reads have disconnected. */
   async read<Result>(
     key: string,
     { caller, signal }: Pick<RequestScope, 'caller' | 'signal'>,

@@ -95,7 +95,7 @@ function rejectOtherName(value: unknown): void {
   throw new ContractFault(`expected list, got ${other}`, shown);
 }
 
-/** A `list` of records with a `service_status`. A missing or null `list` is empty. It counts only if the status is no problem. */
+/** A `list` of records with a `service_status`. A missing or null list is empty. Rows count only if the status reports no problem. */
 export function listResponse<Row extends TObject>(
   row: Row,
 ): ServiceResponse<ListResponse<Static<Row>>> {

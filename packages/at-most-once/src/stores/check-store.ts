@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../store.ts';
 
 export { faultOfStoreUrl } from './store-url.ts';
 
-/** Checks whether a store that `openAtMostOnce` takes can be used, without changing it. Throws StoreUnavailable, or Error for a URL. */
+/** Checks whether a store that `openAtMostOnce` takes can be used. Its keys stay as they are. Throws StoreUnavailable, or Error for a URL. */
 export async function checkStore(setting: string): Promise<void> {
   const [scheme = '', name = ''] = setting.split(/:(.*)/s);
   if (scheme === 'memory') return;

@@ -122,7 +122,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#file.close();
   }
 
-  /** Writes the entry of completeness to the file itself, so that it is not lost with the log. The next check repeats a failure. */
+  /** Writes the entry of completeness to the file itself, so that it is not lost with the log. If this fails, the next check tries again. */
   #checkpoint(): void {
     if (!this.#needsCheckpoint) return;
     try {
