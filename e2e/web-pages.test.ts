@@ -348,19 +348,21 @@ test.each([
   },
 );
 
+/** Where each link to a page begins, in pixels. */
+const edgesOfLinks = (edge: 'left' | 'top') =>
+  stack.page
+    .getByRole('navigation', { name: 'Pages' })
+    .getByRole('link')
+    .evaluateAll((links, edge) => links.map((link) => link.getBoundingClientRect()[edge]), edge);
+
 test('the links to the pages stay where they are when another one is selected', async () => {
   const { page, visit } = stack;
-  const lefts = () =>
-    page
-      .getByRole('navigation', { name: 'Pages' })
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().left));
   for (const width of [1_280, 360]) {
     await page.setViewportSize({ width, height: 800 });
     const places = [];
     for (const operation of operations) {
       await visit(operation);
-      places.push(await lefts());
+      places.push(await edgesOfLinks('left'));
     }
     for (const place of places) expect(place).toEqual(places[0]);
   }
@@ -368,14 +370,9 @@ test('the links to the pages stay where they are when another one is selected', 
 
 test('on a phone, the links to the pages are in one line', async () => {
   const { page } = stack;
-  const tops = () =>
-    page
-      .getByRole('navigation', { name: 'Pages' })
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().top));
   for (const width of [390, 320]) {
     await page.setViewportSize({ width, height: 800 });
-    expect(new Set(await tops()).size).toBe(1);
+    expect(new Set(await edgesOfLinks('top')).size).toBe(1);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
   }
 });
