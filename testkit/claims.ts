@@ -25,7 +25,7 @@ export function claimsOn(
     retentionMs: RETENTION_MS,
     quarantineMs: 0,
     log,
-    watch: (use) => use,
+    watch: { succeeded() {}, failed() {} },
     ...options,
   });
   const { isFailing = () => false, limiter = unlimited } = options;

@@ -3,7 +3,7 @@ import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { fail, inSpan } from '../telemetry/tracing.ts';
+import { fail, startSpan } from '../telemetry/tracing.ts';
 import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { loggedIds } from '../upstream/targets.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
@@ -97,18 +97,16 @@ export function createIdempotencyMetrics(
       if (reason !== 'settled') log.warn(lineOf(scope, claim), 'idempotency key reused');
       return keyRejected(reason);
     },
-    /** Measures one use of the store, in a span. */
-    timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
-      return inSpan(`idempotency ${operation}`, options, (span) => {
-        const end = latency.startTimer({ operation });
-        return use
-          .catch((error: unknown) => {
-            const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
-            if (!(error instanceof KeyRejected)) fail(span, reason);
-            throw error;
-          })
-          .finally(() => end());
-      });
+    /** Measures one use of the store, in a span, until the function that it returns is called, with an error if the use failed. */
+    started(operation: string): (error?: unknown) => void {
+      const span = startSpan(`idempotency ${operation}`, options);
+      const start = performance.now();
+      return (error) => {
+        latency.observe({ operation }, (performance.now() - start) / 1000);
+        const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
+        if (error !== undefined && !(error instanceof KeyRejected)) fail(span, reason);
+        span.end();
+      };
     },
   };
 }

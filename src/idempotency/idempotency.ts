@@ -35,7 +35,7 @@ export async function createIdempotency(options: Options) {
     limiter: createKeyLimiter(),
     // After any other error, the outcome is unknown.
     isWithoutEffect: (error) => error instanceof UpstreamError,
-    observe: (use, running) => metrics.timed(use, running),
+    observe: metrics.started,
   });
   measureStore(options.metrics, kind, atMostOnce);
   const parts = { atMostOnce, outcomeOf: createOutcomeOf(writes, metrics), metrics };
@@ -56,7 +56,8 @@ export function createKeyLimiter(): Limiter {
     rejection: rejectionWith(new StoreUnavailable('busy')),
   });
   return {
-    enter: (caller, isUrgent) => gate.enter(caller, { isUrgent }),
+    enter: (caller, isUrgent) =>
+      gate.tryEnter(caller) ? undefined : gate.enter(caller, { isUrgent }),
     leave: (caller) => gate.leave(caller),
   };
 }

@@ -45,6 +45,11 @@ export function inSpan<Result>(
   return tracer.startActiveSpan(name, options, (span) => run(span).finally(() => span.end()));
 }
 
+/** Starts a span that nothing runs in. Without an exporter, it does nothing. */
+export function startSpan(name: string, options: SpanOptions): Span {
+  return tracer?.startSpan(name, options) ?? noSpan;
+}
+
 /** Starts the span of a request, which continues the client's trace. Null without an exporter. */
 export function startServerSpan(name: string, headers: IncomingHttpHeaders): Span | null {
   if (!tracer) return null;

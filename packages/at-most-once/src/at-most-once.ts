@@ -4,7 +4,7 @@ import type { Intent } from './intent.ts';
 import { KeyRejected } from './key-rejected.ts';
 import { type Limiter, unlimited } from './limiter.ts';
 import { type OpenWrite, OpenWrites } from './open-writes.ts';
-import { poll } from './poll.ts';
+import { pollAgain } from './poll.ts';
 import {
   type IdempotencyStore,
   ReplyLost,
@@ -36,8 +36,8 @@ export type Options = {
   limiter?: Limiter;
   /** Whether an error of `execute` proves that the write had no effect, so that the key is free again. By default, none does. */
   isWithoutEffect?: (error: unknown) => boolean;
-  /** Observes each use of the store on behalf of a caller, such as to measure it. Returns what it is given. */
-  observe?: <Result>(use: StoreUse, running: Promise<Result>) => Promise<Result>;
+  /** Called when a use of the store on behalf of a caller begins. Returns what is called when it ends, with its error if it failed. */
+  observe?: (use: StoreUse) => (error?: unknown) => void;
 };
 
 /** A write, which is executed at most once with its key. */
@@ -73,9 +73,9 @@ export class AtMostOnce {
     this.#store = store;
     this.#options = options;
     this.#watch = createStoreWatch(log);
-    const { watch, isFailing } = this.#watch;
+    const watch = this.#watch;
     this.#completeness = new Completeness({ store, retentionMs, quarantineMs, log, watch });
-    const rules = { maxWritesPerKey, isFailing, limiter };
+    const rules = { maxWritesPerKey, isFailing: watch.isFailing, limiter };
     this.#claims = new Claims(store, this.#completeness, rules);
     this.#openWrites = new OpenWrites(log, closeMs);
   }
@@ -107,17 +107,13 @@ export class AtMostOnce {
       leaseMs: timeoutMs + RECORDING_MS,
     };
     const deadline = performance.now() + timeoutMs;
-    let isWaiting = false;
-    const attempt = async () => {
-      const joined = this.#join(claim);
-      const result = joined === undefined ? await this.#claim(claim, execute) : joined;
-      if (result === null && !isWaiting) onWait?.();
-      isWaiting ||= result === null;
-      return result;
-    };
-    const result = await poll(attempt, deadline, signal).catch((error: unknown) => {
+    const first = await this.#attempt(claim, execute);
+    if (first !== null) return first;
+    onWait?.();
+    const again = () => this.#attempt(claim, execute);
+    const result = await pollAgain(again, deadline, signal).catch((error: unknown) => {
       // The request that holds the key may have taken effect, so the result must not be an error.
-      if (isWaiting && error instanceof StoreUnavailable) return null;
+      if (error instanceof StoreUnavailable) return null;
       throw error;
     });
     return result ?? { state: 'in-flight' };
@@ -132,8 +128,7 @@ export class AtMostOnce {
   async settle(intent: Intent, signal?: AbortSignal): Promise<Settlement> {
     const deadline = performance.now() + this.#options.timeoutMs;
     const newlyOrphaned = new Set<string>();
-    let settled: Settlement | undefined;
-    const attempt = async () => {
+    const settle = async (): Promise<Settlement> => {
       const settling = this.#claims.settle(intent);
       const { writes, isComplete } = await this.#use('settle', intent.caller, settling);
       const known = new Map(writes.map((write) => [write.responseName, write]));
@@ -148,14 +143,17 @@ export class AtMostOnce {
         // It stays new until the caller of this function has heard of it.
         write.isNew = newlyOrphaned.has(write.responseName);
       }
-      settled = { writes: [...known.values()], isComplete };
-      return settled.writes.some(({ state }) => state === 'in-flight') ? null : settled;
+      return { writes: [...known.values()], isComplete };
     };
-    await poll(attempt, deadline, signal).catch((error: unknown) => {
-      // The first attempt has closed the key, so the client must learn what is known.
-      if (settled === undefined) throw error;
-    });
-    return settled ?? { writes: [], isComplete: false };
+    const isOver = () => settled.writes.every(({ state }) => state !== 'in-flight');
+    let settled = await settle();
+    const again = async () => {
+      settled = await settle();
+      return isOver() || null;
+    };
+    // The first attempt has closed the key, so the client must learn what is known.
+    if (!isOver()) await pollAgain(again, deadline, signal).catch(() => {});
+    return settled;
   }
 
   /** Updates the store with what it does not have yet, and closes it. */
@@ -165,20 +163,15 @@ export class AtMostOnce {
     await this.#store.close();
   }
 
-  /** The outcome of the same write of this process. Null while that is in flight, undefined if there is no such write. */
-  #join(claim: Claim): WriteState | null | undefined {
-    const writes = this.#openWrites.of(claim.key);
-    const first = writes.find((open) => open.claim.responseName === claim.responseName);
-    if (first === undefined) return undefined;
-    if (first.claim.fingerprint !== claim.fingerprint) throw new KeyRejected('reused');
-    return stateOf(first);
-  }
-
   /** Claims the key and executes the write, or returns the state of the request that holds it. Null while that is in flight. */
-  async #claim<Value>(
+  async #attempt<Value>(
     claim: Claim,
     execute: () => Promise<Executed<Value>>,
   ): Promise<WriteResult<Value> | null> {
+    // The same write of this process.
+    const own = this.#openWrites.find(claim);
+    if (own && own.claim.fingerprint !== claim.fingerprint) throw new KeyRejected('reused');
+    if (own) return stateOf(own);
     const claiming = this.#use('claim', claim.caller, this.#claims.claim(claim));
     const { result, seen } = await claiming.catch((error: unknown) => {
       if (error instanceof ReplyLost) void this.#release(claim);
@@ -207,14 +200,24 @@ export class AtMostOnce {
     return { state: 'executed', value };
   }
 
-  async #release(claim: Claim, seen?: SeenKey): Promise<void> {
+  #release(claim: Claim, seen?: SeenKey): Promise<void> {
     const release = () => this.#use('release', claim.caller, this.#claims.release(claim, seen));
-    await this.#openWrites.update(claim.caller, release);
+    return this.#openWrites.update(claim.caller, release);
   }
 
-  #use<Result>(use: StoreUse, caller: string, running: Promise<Result>): Promise<Result> {
-    const watched = this.#watch.watch(running, caller);
-    return this.#options.observe?.(use, watched) ?? watched;
+  /** Waits for a use of the store on behalf of a caller, and notes how it ends. */
+  async #use<Result>(use: StoreUse, caller: string, running: Promise<Result>): Promise<Result> {
+    const end = this.#options.observe?.(use);
+    try {
+      const result = await running;
+      this.#watch.succeeded();
+      end?.();
+      return result;
+    } catch (error) {
+      this.#watch.failed(error, caller);
+      end?.(error);
+      throw error;
+    }
   }
 }
 

@@ -103,7 +103,7 @@ export class Claims {
    *
    * @throws KeyRejected, StoreUnavailable
    */
-  async claim(claim: Claim): Promise<{ result: ClaimResult; seen: SeenKey }> {
+  claim(claim: Claim): Promise<{ result: ClaimResult; seen: SeenKey }> {
     const decide: Decide<ClaimResult> = (content, now) => {
       const write = writeOf(content, claim);
       if (write === undefined) return this.#claimNew(content, claim, now);
@@ -130,7 +130,7 @@ export class Claims {
   }
 
   /** Stores the outcome of a claim, also after its lease. `seen` is the key as the claim has left it. */
-  async record(claim: Claim, outcome: unknown, seen?: SeenKey): Promise<void> {
+  record(claim: Claim, outcome: unknown, seen?: SeenKey): Promise<unknown> {
     const decide: Decide<void> = (content, now) => {
       // The store has lost the claim if it has no write of this name, or one without an owner.
       const write = writeOf(content, claim) ?? lostWrite(claim, now);
@@ -139,7 +139,7 @@ export class Claims {
       if (!isOwn || write.outcome !== undefined) return { result: undefined };
       return { next: withWrite(content, { ...write, outcome }), result: undefined };
     };
-    await this.#change(claim, decide, { seen, isUrgent: true });
+    return this.#change(claim, decide, { seen, isUrgent: true });
   }
 
   /**
@@ -147,7 +147,7 @@ export class Claims {
    * orphaned, the key stays closed for it, because the client may have sent the write with another key since. If the entry
    * does not have the claim, the entry is replaced, so that the store does not accept a claim that is still on its way.
    */
-  async release(claim: Claim, seen?: SeenKey): Promise<void> {
+  release(claim: Claim, seen?: SeenKey): Promise<unknown> {
     const decide: Decide<void> = (content) => {
       const write = writeOf(content, claim);
       const replaced = { ...content, isReplaced: true };
@@ -162,7 +162,7 @@ export class Claims {
       const writes = content.writes.filter((one) => one !== write);
       return { next: { ...content, writes }, result: undefined };
     };
-    await this.#change(claim, decide, { seen, isUrgent: true });
+    return this.#change(claim, decide, { seen, isUrgent: true });
   }
 
   /** Closes a key for the fields that have no claim, and returns the others. */
@@ -194,32 +194,33 @@ export class Claims {
     { seen, isUrgent = false }: { seen?: SeenKey | undefined; isUrgent?: boolean } = {},
   ): Promise<{ result: Result; seen: SeenKey }> {
     const since = performance.now();
+    const { key, caller } = of;
     for (let first = seen; ; first = undefined) {
-      await this.#rules.limiter.enter(of.caller, isUrgent);
-      const changing = this.#tryToChange(of, decide, first);
-      const changed = await changing.finally(() => this.#rules.limiter.leave(of.caller));
-      if (changed) return changed;
+      const entering = this.#rules.limiter.enter(caller, isUrgent);
+      if (entering) await entering;
+      try {
+        const basis = this.#completeness.basis ?? (await this.#completeness.findBasis());
+        const reading = first ? undefined : await this.#store.read(key);
+        const startedAt = performance.now();
+        const current = first ?? toSeen(reading?.entry ?? null);
+        const { entry, content } = current;
+        const { next, result } = decide(content, reading?.now ?? this.#completeness.now);
+        if (next === undefined) return { result, seen: current };
+        const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
+        const changed = isFree
+          ? null
+          : { version: crypto.randomUUID(), text: JSON.stringify(next) };
+        const isNewKey = entry === null && next.isSettled;
+        const needsRoom = isNewKey || next.writes.length > content.writes.length;
+        const expects = { expected: entry?.version ?? null, needsRoom, basis };
+        const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
+        this.#completeness.note(swap, startedAt);
+        if (swap === 'swapped') return { result, seen: { entry: changed, content: next } };
+      } finally {
+        this.#rules.limiter.leave(caller);
+      }
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }
-  }
-
-  /** Applies a rule to a key once, and returns the key as it is then. Undefined if somebody else has changed it in between. */
-  async #tryToChange<Result>({ key, caller }: Intent, decide: Decide<Result>, seen?: SeenKey) {
-    const basis = await this.#completeness.basis();
-    const reading = seen ? undefined : await this.#store.read(key);
-    const startedAt = performance.now();
-    const current = seen ?? toSeen(reading?.entry ?? null);
-    const { entry, content } = current;
-    const { next, result } = decide(content, reading?.now ?? this.#completeness.now);
-    if (next === undefined) return { result, seen: current };
-    const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
-    const changed = isFree ? null : { version: crypto.randomUUID(), text: JSON.stringify(next) };
-    const isNewKey = entry === null && next.isSettled;
-    const needsRoom = isNewKey || next.writes.length > content.writes.length;
-    const expects = { expected: entry?.version ?? null, needsRoom, basis };
-    const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
-    this.#completeness.note(swap, startedAt);
-    return swap === 'swapped' ? { result, seen: { entry: changed, content: next } } : undefined;
   }
 
   /**

@@ -49,7 +49,7 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   log: StoreLog;
-  watch: StoreWatch['watch'];
+  watch: Pick<StoreWatch, 'succeeded' | 'failed'>;
 };
 
 /**
@@ -60,8 +60,12 @@ type Options = {
 export class Completeness {
   readonly #options: Options;
   readonly #timer: NodeJS.Timeout;
+  /**
+   * The basis of the next change, if it is known. Take it before you read the key: if the change succeeds, what was decided about
+   * claims that may be missing was true.
+   */
+  basis: Change['basis'] | undefined;
   #known: CompleteSince | undefined;
-  #basis: Change['basis'] | undefined;
   /** The store's clock minus `performance.now()`. May be too small, and is never too large. */
   #clockOffset = 0;
   /** When the store was last used, in the time of `performance.now()`. */
@@ -70,20 +74,18 @@ export class Completeness {
 
   constructor(options: Options) {
     this.#options = options;
-    const check = () => void options.watch(this.#check()).catch(() => {});
+    const { succeeded, failed } = options.watch;
+    const check = () => void this.#check().then(succeeded, failed);
     // The interval is shorter than the time in which a process can object to a new store.
     this.#timer = setInterval(check, 2000).unref();
     check();
   }
 
-  /**
-   * The basis of the next change. Take it before you read the key: if the change succeeds, what was decided about claims
-   * that may be missing was true.
-   */
-  async basis(): Promise<Change['basis']> {
+  /** Finds the basis of the next change while none is known. */
+  async findBasis(): Promise<Change['basis']> {
     // A change that has failed at the same time may have invalidated the basis again.
-    while (this.#basis === undefined) await this.#check();
-    return this.#basis;
+    while (this.basis === undefined) await this.#check();
+    return this.basis;
   }
 
   /** The time of the store, or an earlier one. */
@@ -122,7 +124,7 @@ export class Completeness {
 
   /** Notes the result of a change. `startedAt` is its start in the time of `performance.now()`. */
   note(result: SwapResult, startedAt: number): void {
-    if (result === 'basis') this.#basis = undefined; // The next change checks the entry first.
+    if (result === 'basis') this.basis = undefined; // The next change checks the entry first.
     if (result === 'swapped') this.#lastUse = Math.max(this.#lastUse, startedAt);
   }
 
@@ -177,7 +179,7 @@ export class Completeness {
     }
     this.#known = content;
     const { retentionMs } = content;
-    this.#basis = { serverId, history, generation, validUntil: now + TRANSIT_MS, retentionMs };
+    this.basis = { serverId, history, generation, validUntil: now + TRANSIT_MS, retentionMs };
     this.#clockOffset = now - performance.now();
   }
 

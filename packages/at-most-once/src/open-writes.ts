@@ -1,5 +1,5 @@
 import type { Claim } from './claims.ts';
-import { poll } from './poll.ts';
+import { pollAgain } from './poll.ts';
 import { Shares } from './shares.ts';
 import type { StoreLog } from './store.ts';
 
@@ -33,6 +33,13 @@ export class OpenWrites {
     return this.#writes.filter(({ claim }) => claim.key === key);
   }
 
+  /** The open write of a name among those of its key. */
+  find({ key, responseName }: Pick<Claim, 'key' | 'responseName'>): OpenWrite | undefined {
+    return this.#writes.find(
+      ({ claim }) => claim.key === key && claim.responseName === responseName,
+    );
+  }
+
   begin(claim: Claim): OpenWrite {
     const write: OpenWrite = { claim };
     this.#writes.push(write);
@@ -48,20 +55,22 @@ export class OpenWrites {
    * Updates the store for a caller. If the update has the outcome of a write, that write stays open until the update has
    * succeeded or is given up. Resolves after the first attempt.
    */
-  async update(caller: string, work: () => Promise<void>, write?: OpenWrite): Promise<void> {
-    const done = () => true as const;
-    const attempt = () => work().then(done, () => null); // The failure is already logged.
-    const first = attempt();
-    // The first attempt counts, too, so that closing waits for it.
-    this.#updates += 1;
-    void first
-      .then((isDone) => (isDone ? undefined : this.#repeat(caller, attempt, write)))
-      .finally(() => {
-        if (write) this.end(write);
-        this.#updates -= 1;
-        if (this.#updates === 0) this.#idle?.resolve();
-      });
-    await first;
+  async update(caller: string, work: () => Promise<unknown>, write?: OpenWrite): Promise<void> {
+    this.#updates += 1; // The first attempt counts, too, so that closing waits for it.
+    try {
+      await work();
+    } catch {
+      // The failure is already logged.
+      void this.#repeat(caller, work, write).finally(() => this.#endUpdate(write));
+      return;
+    }
+    this.#endUpdate(write);
+  }
+
+  #endUpdate(write: OpenWrite | undefined): void {
+    if (write) this.end(write);
+    this.#updates -= 1;
+    if (this.#updates === 0) this.#idle?.resolve();
   }
 
   /** Waits for the updates that are being repeated, for `closeMs` at most. */
@@ -75,17 +84,19 @@ export class OpenWrites {
 
   async #repeat(
     caller: string,
-    attempt: () => Promise<true | null>,
+    work: () => Promise<unknown>,
     write: OpenWrite | undefined,
   ): Promise<void> {
+    const done = () => true as const;
+    const attempt = () => work().then(done, () => null);
     // A character takes two bytes, and everything else about as much as a short outcome.
     const bytes = JSON.stringify(write?.record ?? null).length * 2 + 1024;
     if (this.#repeated.fits(caller, bytes)) {
-      this.#repeated.take(caller, bytes);
+      this.#repeated.add(caller, bytes);
       const isDone =
-        (await poll(attempt, Infinity, this.#closing.signal)) ??
-        (await poll(attempt, performance.now() + this.#closeMs));
-      this.#repeated.give(caller, bytes);
+        (await pollAgain(attempt, Infinity, this.#closing.signal)) ??
+        (await pollAgain(attempt, performance.now() + this.#closeMs));
+      this.#repeated.add(caller, -bytes);
       if (isDone) return;
     }
     const message = 'An idempotency key could not be updated in its store and will be orphaned';

@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Calls a function until it returns a result. The first delay is 25 ms, each further one is twice as long, up to half a
- * second, and the last call is at the deadline. Resolves to null if there is no result by then, or when `signal` is aborted.
+ * Calls a function again until it returns a result. The first delay is 25 ms, each further one is twice as long, up to half a
+ * second, and the last call is at the deadline, or when `signal` is aborted. Resolves to null if there is no result by then.
  */
-export async function poll<Result>(
+export async function pollAgain<Result>(
   attempt: () => Promise<Result | null>,
   deadline: number,
   signal?: AbortSignal,
 ): Promise<Result | null> {
   for (let delayMs = 25; ; delayMs = Math.min(delayMs * 2, 500)) {
-    const result = await attempt();
     const leftMs = deadline - performance.now();
-    if (result !== null || signal?.aborted || leftMs <= 0) return result;
+    if (signal?.aborted || leftMs <= 0) return null;
     await pause(Math.min(delayMs, leftMs), signal);
+    const result = await attempt();
+    if (result !== null) return result;
   }
 }
 

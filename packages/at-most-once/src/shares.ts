@@ -22,17 +22,11 @@ export class Shares {
     return amount + mustStayFree + this.total <= this.#limit;
   }
 
-  /** Counts so much more for a caller, whether it fits or not. */
-  take(caller: string, amount: number): void {
-    if (amount === 0) return;
+  /** Counts so much more for a caller, or less if it is negative, whether it fits or not. */
+  add(caller: string, amount: number): void {
     this.total += amount;
-    this.#held.set(caller, (this.#held.get(caller) ?? 0) + amount);
-  }
-
-  give(caller: string, amount: number): void {
-    this.total -= amount;
-    const left = (this.#held.get(caller) ?? 0) - amount;
-    if (left > 0) this.#held.set(caller, left);
+    const held = (this.#held.get(caller) ?? 0) + amount;
+    if (held > 0) this.#held.set(caller, held);
     else this.#held.delete(caller);
   }
 }

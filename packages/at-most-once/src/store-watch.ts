@@ -19,22 +19,17 @@ export function createStoreWatch(log: StoreLog) {
   /** Whether the store has failed a moment ago. */
   const isFailing = () => performance.now() <= failedAt + 10_000;
 
-  /** Passes on the result of a use of the store, on behalf of a caller or of the gateway itself. */
-  async function watch<Result>(use: Promise<Result>, caller?: string): Promise<Result> {
-    try {
-      const result = await use;
-      if (reasons.size > 0 && !isFailing()) {
-        reasons.clear();
-        log.info({}, 'idempotency store is available again');
-      }
-      return result;
-    } catch (error) {
-      if (error instanceof StoreUnavailable) note(error, caller);
-      throw error;
-    }
+  /** Notes that a use of the store has succeeded. */
+  function succeeded(): void {
+    if (reasons.size === 0 || isFailing()) return;
+    reasons.clear();
+    log.info({}, 'idempotency store is available again');
   }
 
-  function note({ reason, message }: StoreUnavailable, caller?: string): void {
+  /** Notes that a use of the store has failed, on behalf of a caller or of the gateway itself. */
+  function failed(error: unknown, caller?: string): void {
+    if (!(error instanceof StoreUnavailable)) return;
+    const { reason, message } = error;
     const line = harmless[reason];
     const now = performance.now();
     if (line && now > callerLoggedAt + 60_000) {
@@ -47,5 +42,5 @@ export function createStoreWatch(log: StoreLog) {
     reasons.add(reason);
   }
 
-  return { watch, isFailing };
+  return { succeeded, failed, isFailing };
 }

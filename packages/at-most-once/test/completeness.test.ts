@@ -41,9 +41,9 @@ async function start(
   };
   const recorder = createLogRecorder();
   const options = { store, retentionMs, quarantineMs, log: recorder.createLogger() };
-  const completeness = new Completeness({ ...options, watch: (use) => use });
+  const completeness = new Completeness({ ...options, watch: { succeeded() {}, failed() {} } });
   closeAfterTest(async () => completeness.close());
-  await completeness.basis();
+  await completeness.findBasis();
   return { state, completeness, lines: recorder.lines };
 }
 
@@ -60,7 +60,7 @@ async function next(content: Content | null, process: Process, continued: string
     completeness.note('swapped', performance.now() - 100_000);
     Object.assign(state, { entry: entryOf(content), serverId, history, continued });
     completeness.note('basis', performance.now());
-    await completeness.basis();
+    await completeness.findBasis();
   }
   return JSON.parse(state.entry?.text ?? '');
 }
@@ -112,7 +112,7 @@ test('a loss that another process noticed before the last use is a loss, also af
   for (const content of [null, lossOf(899_000)]) {
     state.entry = entryOf(content);
     completeness.note('basis', performance.now());
-    await completeness.basis();
+    await completeness.findBasis();
   }
   expect(JSON.parse(state.entry?.text ?? '')).toMatchObject({ since: now, lossAt: now });
 });
@@ -140,7 +140,7 @@ test('a process that runs logs the loss that another one found, even after the q
   const { state, completeness, lines } = await start(found, {});
   state.entry = entryOf(lossEndingAt(now - 1));
   completeness.note('basis', performance.now());
-  await completeness.basis();
+  await completeness.findBasis();
   expect(lines).toMatchObject([complete, lost(now - 1)]);
 });
 

@@ -2,7 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { claimOf } from '../../../testkit/claims.ts';
 import { until } from '../../../testkit/eventually.ts';
 import { type OpenWrite, OpenWrites } from '../src/open-writes.ts';
-import { poll } from '../src/poll.ts';
+import { pollAgain } from '../src/poll.ts';
 
 /** Opens a write whose outcome takes two bytes for each character: 6 MB by default. */
 function open(openWrites: OpenWrites, caller: string, length = 3_000_000): OpenWrite {
@@ -79,5 +79,5 @@ test('the last attempt is at the deadline', async () => {
   const deadline = performance.now() + 60; // Between two delays.
   // Known a little earlier: the deadline may pass right after an attempt just before it.
   const attempt = async () => (performance.now() < deadline - 5 ? null : 'known');
-  expect(await poll(attempt, deadline, new AbortController().signal)).toBe('known');
+  expect(await pollAgain(attempt, deadline, new AbortController().signal)).toBe('known');
 });

@@ -16,17 +16,17 @@ afterEach(() => {
 function start() {
   const lines: string[] = [];
   const add = (details: object) => lines.push(Object.values(details).join() || 'up');
-  const { watch, isFailing } = createStoreWatch({ info: add, warn: add, error: add });
+  const { succeeded, failed, isFailing } = createStoreWatch({ info: add, warn: add, error: add });
   return {
     lines,
     isFailing,
     /** Uses the store in each way, a while after the last use. */
-    async use([failing, ms = 11_000]: [Failing, number?]) {
+    use([failing, ms = 11_000]: [Failing, number?]) {
       jest.advanceTimersByTime(ms);
       for (const kind of ['read', 'change', 'claim'] as const) {
         const reason = failing[kind];
-        const use = reason ? Promise.reject(new StoreUnavailable(reason)) : Promise.resolve();
-        await watch(use, 'caller').catch(() => {});
+        if (reason) failed(new StoreUnavailable(reason), 'caller');
+        else succeeded();
       }
     },
   };
@@ -34,30 +34,30 @@ function start() {
 
 const down = { read: 'unreachable', change: 'unreachable', claim: 'unreachable' } as const;
 
-test('each transition is logged once, also when the store fails again soon after', async () => {
+test('each transition is logged once, also when the store fails again soon after', () => {
   const { lines, use } = start();
   const loading = { ...down, read: 'loading' as const };
-  for (const failing of [{}, down, down, {}, {}, down, loading, {}]) await use([failing]);
+  for (const failing of [{}, down, down, {}, {}, down, loading, {}]) use([failing]);
   expect(lines).toEqual(['unreachable', 'up', 'unreachable', 'loading', 'up']);
 });
 
-test('a store that can be read, or changed, but takes no claims is not up', async () => {
+test('a store that can be read, or changed, but takes no claims is not up', () => {
   const { lines, use } = start();
   const timeout = { change: 'timeout', claim: 'timeout' } as const;
-  for (const failing of [timeout, { claim: 'full' as const }]) await use([failing, 9000]);
-  for (let n = 0; n < 5; n++) await use([{ claim: 'full' }, 9000]);
-  await use([{}]);
+  for (const failing of [timeout, { claim: 'full' as const }]) use([failing, 9000]);
+  for (let n = 0; n < 5; n++) use([{ claim: 'full' }, 9000]);
+  use([{}]);
   expect(lines).toEqual(['timeout', 'full', 'up']);
 });
 
-test('a store that rejects claims is failing until nothing has failed for ten seconds, also if nobody uses it then', async () => {
+test('a store that rejects claims is failing until nothing has failed for ten seconds, also if nobody uses it then', () => {
   const { isFailing, use } = start();
   const states: boolean[] = [];
   for (const failing of [{}, { claim: 'busy' as const }, { claim: 'full' as const }]) {
-    await use([failing]);
+    use([failing]);
     states.push(isFailing());
   }
-  await use([{}, 9000]);
+  use([{}, 9000]);
   states.push(isFailing());
   jest.advanceTimersByTime(2000);
   expect([...states, isFailing()]).toEqual([false, false, true, true, false]);
@@ -65,16 +65,16 @@ test('a store that rejects claims is failing until nothing has failed for ten se
 
 test.each(['share', 'busy'] as const)(
   'a caller with too much (%s) is no failure of the store, and is logged once a minute',
-  async (reason) => {
+  (reason) => {
     const { lines, use } = start();
-    for (let n = 0; n < 8; n++) await use([{ claim: reason }]);
+    for (let n = 0; n < 8; n++) use([{ claim: reason }]);
     expect(lines).toEqual(['caller', 'caller']);
   },
 );
 
-test('a store that is not connected yet, or in quarantine, is not down', async () => {
+test('a store that is not connected yet, or in quarantine, is not down', () => {
   const { lines, use } = start();
   const failing = { read: 'connecting', claim: 'quarantine' } as const;
-  for (const one of [failing, {}]) await use([one]);
+  for (const one of [failing, {}]) use([one]);
   expect(lines).toEqual([]);
 });

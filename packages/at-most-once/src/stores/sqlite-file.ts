@@ -78,7 +78,7 @@ export function openClaims(path: string, maxBytes: number) {
     database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.prepare('UPDATE file SET inode = ?, created_at = ?').run(inode, createdAt);
-    const isThere = () => stateOnDisk(path)?.inode === inode;
+    const isThere = () => statSync(path, { throwIfNoEntry: false })?.ino === inode;
     return {
       database,
       statements: prepareStatements(database),

@@ -21,7 +21,8 @@ const SWEEP_ROWS = 20;
 const ROW_BYTES = 512;
 
 const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
-type Size = z.infer<typeof sizeSchema>;
+/** Work in a transaction, at a time of the store. */
+type Work<Result> = (now: number) => Result;
 const entrySchema = z.object({ version: z.string(), text: z.string() });
 const rowSchema = sizeSchema.extend({ ...entrySchema.shape, changed_at: z.number() });
 
@@ -46,10 +47,11 @@ export class SqliteStore implements IdempotencyStore {
   readonly exclusiveSince: number;
   readonly #file: ClaimsFile;
   readonly #options: SqliteStoreOptions;
-  readonly #clock: () => number;
+  /** What is added to the clock, so that it starts at the newest change, even if the wall clock was set back since. */
+  #clockOffset = 0;
   #keys = new Shares(0);
   #bytes = new Shares(0);
-  readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
+  readonly #batch = byIteration(async (work: readonly Work<unknown>[]) => this.#commit(work));
   readonly #closing = new AbortController();
   /** Whether the store's own entry is in the log of the file, and not yet in the file itself. */
   #needsCheckpoint = false;
@@ -58,11 +60,8 @@ export class SqliteStore implements IdempotencyStore {
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
     this.#file = openClaims(options.path, options.maxBytes);
-    const { clock = () => performance.timeOrigin + performance.now() } = options;
-    // The clock starts at the newest change, even if the wall clock was set back since.
-    const offset = Math.max(0, this.#file.newestChange - clock());
-    this.#clock = () => clock() + offset;
-    this.exclusiveSince = this.#clock();
+    this.#clockOffset = Math.max(0, this.#file.newestChange - this.#now());
+    this.exclusiveSince = this.#now();
     this.#measure();
     void this.#sweepInSteps();
   }
@@ -75,40 +74,33 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   async read(key: string): Promise<Reading> {
-    const reading = await this.#run(() => {
-      const entry = this.#find(key) ?? null;
-      return { entry, now: this.#clock(), serverId: this.#file.id };
+    const reading = await this.#run((now) => {
+      const entry = this.#find(key, now) ?? null;
+      return { entry, now, serverId: this.#file.id };
     });
     if (key === COMPLETENESS_KEY) this.#checkpoint();
     return reading;
   }
 
-  swap(change: Change): Promise<SwapResult> {
-    const { key, expected, next, caller, needsRoom, basis } = change;
-    return this.#run(() => {
-      if (this.#clock() > basis.validUntil) return 'basis';
-      const found = this.#find(key);
+  swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
+    return this.#run((now) => {
+      if (now > basis.validUntil) return 'basis';
+      const found = this.#find(key, now);
       if ((found?.version ?? null) !== expected) return 'other';
-      const size = {
-        caller: caller ?? '',
-        bytes: ROW_BYTES + (next ? Buffer.byteLength(next.text) : 0),
-      };
-      if (needsRoom) this.#checkRoom(size, found);
-      this.#replace(found, change, size);
+      const holder = found?.caller ?? caller ?? '';
+      const bytes = next ? ROW_BYTES + Buffer.byteLength(next.text) : 0;
+      const moreKeys = Number(next !== null) - Number(found !== undefined);
+      const moreBytes = bytes - (found?.bytes ?? 0);
+      if (needsRoom) this.#checkRoom(holder, moreKeys, moreBytes, now);
+      const { put, remove } = this.#file.statements;
+      // The store's own entry never expires.
+      const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : now;
+      if (next === null) remove.run(key);
+      else put.run(key, holder, next.version, bytes, changedAt, next.text);
+      this.#count(holder, moreKeys, moreBytes);
+      this.#needsCheckpoint ||= caller === null;
       return 'swapped';
     });
-  }
-
-  /** Writes a change to the database, and counts its size. */
-  #replace(found: Size | undefined, { key, next, caller }: Change, size: Size): void {
-    const { put, remove } = this.#file.statements;
-    // The store's own entry never expires.
-    const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
-    if (next === null) remove.run(key);
-    else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
-    if (found) this.#count(found, 'give');
-    if (next) this.#count(size, 'take');
-    this.#needsCheckpoint ||= caller === null;
   }
 
   isContinuation(): boolean {
@@ -133,24 +125,25 @@ export class SqliteStore implements IdempotencyStore {
     }
   }
 
-  #find(key: string): z.infer<typeof rowSchema> | undefined {
+  #find(key: string, now: number): z.infer<typeof rowSchema> | undefined {
     const row = this.#file.statements.find.get(key);
     const found = row && rowSchema.parse(row);
-    if (!found || found.changed_at + this.#options.retentionMs > this.#clock()) return found;
+    if (!found || found.changed_at + this.#options.retentionMs > now) return found;
     this.#file.statements.remove.run(key);
-    this.#count(found, 'give');
+    this.#count(found.caller, -1, -found.bytes);
     return undefined;
   }
 
-  /** Throws `StoreUnavailable` if there is no room for an entry in place of `found`, or if its caller holds too much. */
-  #checkRoom({ caller, bytes }: Size, found: Size | undefined): void {
-    const [keys, more] = found ? [0, bytes - found.bytes] : [1, bytes];
+  /** Throws `StoreUnavailable` if there is no room for so many more keys and bytes, or if the caller would hold too much. */
+  #checkRoom(caller: string, keys: number, bytes: number, now: number): void {
     const { maxKeys, maxBytes } = this.#options;
     const isFull = () =>
-      this.#keys.total + keys > maxKeys || this.#bytes.total + more > maxBytes * CLAIMABLE_PART;
-    if (isFull()) this.#sweep();
-    if (isFull()) throw new StoreUnavailable('full');
-    const isInShare = this.#keys.fits(caller, keys) && this.#bytes.fits(caller, more);
+      this.#keys.total + keys > maxKeys || this.#bytes.total + bytes > maxBytes * CLAIMABLE_PART;
+    if (isFull()) {
+      this.#sweep(now);
+      if (isFull()) throw new StoreUnavailable('full');
+    }
+    const isInShare = this.#keys.fits(caller, keys) && this.#bytes.fits(caller, bytes);
     if (!isInShare) throw new StoreUnavailable('share');
   }
 
@@ -158,29 +151,40 @@ export class SqliteStore implements IdempotencyStore {
   #measure(): void {
     this.#keys = new Shares(this.#options.maxKeys, 3);
     this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
-    for (const row of this.#file.statements.sizes.all()) this.#count(sizeSchema.parse(row), 'take');
+    for (const row of this.#file.statements.sizes.all()) {
+      const { caller, bytes } = sizeSchema.parse(row);
+      this.#count(caller, 1, bytes);
+    }
   }
 
-  #count({ caller, bytes }: Size, action: 'take' | 'give'): void {
+  /** Counts so many more keys and bytes for a caller, or less if they are negative. */
+  #count(caller: string, keys: number, bytes: number): void {
     if (caller === '') return; // An entry of the store itself.
-    this.#keys[action](caller, 1);
-    this.#bytes[action](caller, bytes);
+    this.#keys.add(caller, keys);
+    this.#bytes.add(caller, bytes);
+  }
+
+  /** The time of the store. */
+  #now(): number {
+    const now = this.#options.clock?.() ?? performance.timeOrigin + performance.now();
+    return now + this.#clockOffset;
   }
 
   /** Runs work in the transaction of this iteration of the event loop. */
-  #run<Result>(work: () => Result): Promise<Result> {
+  #run<Result>(work: Work<Result>): Promise<Result> {
     return this.#batch.load(work) as Promise<Result>;
   }
 
-  #commit(work: readonly (() => unknown)[]): unknown[] {
+  #commit(work: readonly Work<unknown>[]): unknown[] {
     const { database } = this.#file;
     if (!database.isOpen) throw new StoreUnavailable('closed');
     try {
       if (this.#file.isMoved()) throw new StoreUnavailable('moved');
       database.exec('BEGIN IMMEDIATE');
+      const now = this.#now();
       const results = work.map((one) => {
         try {
-          return one();
+          return one(now);
         } catch (error) {
           if (!database.isTransaction) throw error;
           return unavailable(error);
@@ -205,10 +209,13 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   /** Deletes a few expired keys. Returns whether there were any. */
-  #sweep(): boolean {
-    const expired = this.#clock() - this.#options.retentionMs;
+  #sweep(now: number): boolean {
+    const expired = now - this.#options.retentionMs;
     const deleted = this.#file.statements.sweep.all(SWEEP_ROWS, expired);
-    for (const row of deleted) this.#count(sizeSchema.parse(row), 'give');
+    for (const row of deleted) {
+      const { caller, bytes } = sizeSchema.parse(row);
+      this.#count(caller, -1, -bytes);
+    }
     return deleted.length > 0;
   }
 
@@ -216,7 +223,7 @@ export class SqliteStore implements IdempotencyStore {
   async #sweepInSteps(): Promise<void> {
     const { signal } = this.#closing;
     for (let hasMore = false; !signal.aborted; await pause(hasMore ? 2 : 1000, signal)) {
-      hasMore = await this.#run(() => this.#sweep()).catch(() => false);
+      hasMore = await this.#run((now) => this.#sweep(now)).catch(() => false);
     }
   }
 }

@@ -54,12 +54,12 @@ export const faults: Record<string, Fault> = {
     'return { result: undefined };',
     572,
   ],
-  'an orphaned claim is freed': [claims, 'if (write.isOrphaned) {', 'if (false) {', 7495],
+  'an orphaned claim is freed': [claims, 'if (write.isOrphaned) {', 'if (false) {', 1858],
   'an orphan is reported before it is marked': [
     claims,
     "return { next, result: { state: 'orphaned'",
     "return { result: { state: 'orphaned'",
-    44,
+    8,
   ],
   'a late release closes the key': [
     claims,
@@ -77,9 +77,9 @@ export const faults: Record<string, Fault> = {
     claims,
     'if (content.isComplete) throw',
     'if (content.isSettled) throw',
-    27,
+    77,
   ],
-  'a settled key stays open': [claims, "content.isSettled ? 'forgotten' : this", 'this', 197],
+  'a settled key stays open': [claims, "content.isSettled ? 'forgotten' : this", 'this', 34],
   'a claim without a reply is not released': [
     protocol,
     'if (error instanceof ReplyLost) void this.#release(claim);',
