@@ -3,7 +3,7 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { fieldsOf, selectionOf } from './selection-cost.ts';
+import { selectionOf, sizeOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
@@ -15,13 +15,9 @@ const MAX_FIELDS = 500_000;
 const MAX_INTERPRETED_FIELDS = 50_000;
 /**
  * The lengths to which the texts of an outcome may be cut, in characters. The first that fits is used, or the last, which
- * is the longest that a request id may be: a cut one would not be found in the log.
+ * is as long as the name of a field: a cut one would be that of another write.
  */
-const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 128];
-
-type SettledWrite = { outcome: unknown };
-/** The result of `settleWrites`, or a union member. */
-type SettledKey = { __typename?: string; writes?: readonly SettledWrite[] };
+const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 256];
 
 /** What an execution has counted so far. */
 const nothing = { references: 0, failed: 0, fields: 0, bytes: 0 };
@@ -47,8 +43,6 @@ export class ResponseLimits {
   #mode: 'compiled' | 'interpreted' = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
-  /** The bytes of texts for which memory was reserved in the result. */
-  #textBytes = 0;
 
   constructor(scope: RequestScope, maxUpstreamBytes: number) {
     this.#scope = scope;
@@ -61,12 +55,11 @@ export class ResponseLimits {
     this.#counted = { ...nothing };
   }
 
-  /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many of them, or of their fields. */
   admitReferences(count: number, info: GraphQLResolveInfo): void {
     this.#counted.references += count;
     this.#checkLookups();
-    const { fields, length } = selectionOf(info);
-    this.#count(count * fields, count * length);
+    this.#checkFields(count * selectionOf(info).fields);
   }
 
   /** Counts a failed reference. Throws its error if there are too many to report each of them. */
@@ -97,9 +90,9 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts the selected fields of all list items in a result, and reserves memory for the response to these fields and to the
-   * other texts. Takes a turn first, and none after a wait for memory (docs/decisions/0025). Throws
-   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for it.
+   * Counts the selected fields of all list items in the result of a root field, and reserves memory for the response to it. Takes
+   * a turn first, and none after a wait for memory (docs/decisions/0025). Throws `OPERATION_LIMIT_EXCEEDED` if the response would
+   * be too large, and `OVERLOADED` if there is no memory for it.
    */
   admitResult(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
     const admit = () => this.#admitNow(result, info);
@@ -108,29 +101,29 @@ export class ResponseLimits {
 
   #admitNow(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
     const selection = selectionOf(info);
-    const { fields, length } = fieldsOf(result, selection);
-    this.#count(fields, length); // This is first, because measuring the texts of rejected lists would take time.
-    let [texts, ownFields] = [0, selection.fields];
-    for (const [name, cost] of selection.children) {
-      const value: unknown = Reflect.get(result, name);
-      const known = this.#lists.get(Object(value));
-      ownFields -= cost.fields;
-      texts += cost.fields * (known ?? jsonLength(value));
-    }
-    for (const value of Object.values(result)) {
-      if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
-    }
-    this.#count(0, texts);
-    return this.#reserveFields(fields, length + texts);
+    // This is first, because measuring the texts of rejected lists would take time.
+    const { fields } = sizeOf(result, selection);
+    this.#checkFields(fields);
+    this.#counted.fields += fields;
+    const { bytes } = sizeOf(result, selection, (value) => this.#textsOf(value));
+    this.#counted.bytes += bytes;
+    return this.#scope.reservation.reserve(fields * 100 + bytes, this.#scope.signal);
   }
 
-  /** Does the same for entities. Their own fields were counted before, but not those of the items of lists in them. */
-  async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const selection = selectionOf(info);
-    const { fields } = fieldsOf(entities, selection);
-    const length = jsonLength(entities) * selection.fields;
-    this.#count(Math.max(0, fields - entities.length * selection.fields), length);
-    await this.#reserveFields(fields, length);
+  /** Throws if a response may not have so many more fields. The lists that were counted before stay in it. */
+  #checkFields(fields: number): void {
+    if (this.#counted.fields + fields > MAX_FIELDS) {
+      throw limitExceeded('fields of list items', MAX_FIELDS);
+    }
+    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
+  }
+
+  /** The length of the texts of a list, or of an object without the objects in it, as JSON. */
+  #textsOf(value: object): number {
+    if (Array.isArray(value)) return this.#lists.get(value) ?? jsonLength(value);
+    return Object.values(value)
+      .filter((one) => typeof one !== 'object')
+      .reduce<number>((sum, one) => sum + jsonLength(one), 0);
   }
 
   /**
@@ -146,7 +139,7 @@ export class ResponseLimits {
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
-      if (maxLength < Infinity) fitting = shortOutcome(outcome, maxLength);
+      if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
       const bytes = jsonLength(fitting) * fields;
       const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
       const isInLimits = // docs/reference/limits.md
@@ -161,53 +154,18 @@ export class ResponseLimits {
 
   /**
    * Resolves when the caller has CPU time to encode a response, also for a client that has disconnected, because the
-   * response may have the outcome of a write. Reserves the memory of a long response first. Rejects with
-   * `OPERATION_LIMIT_EXCEEDED` if it is too long, and as `Reservation.reserve` does.
+   * response may have the outcome of a write. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too long.
    */
   admitResponse(result: object): Promise<void> | undefined {
     const admit = () => this.#admitLength(result);
     return this.#scope.turn()?.then(admit) ?? admit();
   }
 
-  #admitLength(result: object): Promise<void> | undefined {
+  #admitLength(result: object): undefined {
     // A response without more bytes than this cannot be too long.
     const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
     // Outcomes of writes have been cut to reserved memory, and a response with only errors is bounded by its request.
-    if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return undefined;
-    const bytes = jsonLength(result);
-    if (bytes > this.#maxBytes) throw tooLarge;
-    return this.#scope.reservation.reserve(Math.max(0, bytes - this.#textBytes));
+    if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
+    if (jsonLength(result) > this.#maxBytes) throw tooLarge;
   }
-
-  #count(fields: number, bytes: number): void {
-    this.#counted.fields += fields;
-    // The lists that were counted before stay in the response if this one is rejected.
-    if (fields > 0 && this.#counted.fields > MAX_FIELDS)
-      throw limitExceeded('fields of list items', MAX_FIELDS);
-    this.#counted.bytes += bytes;
-    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
-  }
-
-  #reserveFields(fields: number, bytes: number): Promise<void> | undefined {
-    const { reservation, signal } = this.#scope;
-    const note = () => {
-      this.#textBytes += bytes;
-    };
-    const reserving = reservation.reserve(fields * 100 + bytes, signal)?.then(note);
-    if (!reserving) note();
-    return reserving;
-  }
-}
-
-/**
- * The short form of what a mutation field returns. Only a settled key is no union member. Each of its outcomes is shortened,
- * and none is left out: the client would take a write that is missing for one that was not executed.
- */
-function shortOutcome(outcome: object, maxLength: number): unknown {
-  const { __typename, writes }: SettledKey = Object(outcome);
-  if (__typename !== undefined || writes === undefined) return shortForm(outcome, maxLength);
-  const short = (write: SettledWrite) => {
-    return { ...write, outcome: shortForm(write.outcome, maxLength) };
-  };
-  return { ...outcome, writes: writes.map(short) };
 }

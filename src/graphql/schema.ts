@@ -55,8 +55,9 @@ function limited(
 ): unknown {
   const member: Member = Object(result);
   if (isWrite) return context.limits().fitOutcome(member, info);
-  // The result is a union member. Entities are limited one by one elsewhere.
-  const admitting = member.__typename && context.limits().admitResult(member, info);
+  // Union members and lists of entities are limited. Others need no token.
+  const isLimited = member.__typename !== undefined || Array.isArray(result);
+  const admitting = isLimited ? context.limits().admitResult(member, info) : undefined;
   return admitting ? admitting.then(() => result) : result;
 }
 

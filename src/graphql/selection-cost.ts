@@ -54,24 +54,40 @@ type SelectionCost = typeof nothing & {
 };
 const noCost = (): SelectionCost => ({ ...nothing, children: new Map() });
 
-/** How many fields of a value are executed, including those of each list item, and the length of their JSON without values. */
-export function fieldsOf(
+/** The fields that are executed, including those of each list item, and the bytes of their JSON at most. */
+export type Size = { fields: number; bytes: number };
+
+/**
+ * What a value takes in a response. Each of its fields may have all of its texts. `textsOf` returns their length as JSON, of an
+ * object without what is inside of its fields.
+ */
+export function sizeOf(
   value: unknown,
-  { fields, length, children }: SelectionCost,
-): { fields: number; length: number } {
-  if (typeof value !== 'object' || value === null) return { fields: 0, length: 0 };
-  const count = Array.isArray(value) ? value.length : 1;
-  const sum = { fields: fields * count, length: length * count };
-  for (const [name, cost] of children) {
-    sum.fields -= cost.fields * count;
-    sum.length -= cost.length * count;
-    for (const item of Array.isArray(value) ? value : [value]) {
-      const inner = fieldsOf(item?.[name], cost);
-      sum.fields += inner.fields;
-      sum.length += inner.length;
+  selection: SelectionCost,
+  textsOf: (value: object) => number = () => 0,
+): Size {
+  const { fields, length, children } = selection;
+  const size: Size = { fields: 0, bytes: 0 };
+  if (typeof value !== 'object' || value === null) return size;
+  if (Array.isArray(value) && children.size > 0) {
+    for (const item of value) {
+      const inner = sizeOf(item, selection, textsOf);
+      size.fields += inner.fields;
+      size.bytes += inner.bytes;
     }
+    return size;
   }
-  return sum;
+  const count = Array.isArray(value) ? value.length : 1;
+  let own = fields;
+  for (const [name, child] of children) {
+    const inner = sizeOf(Reflect.get(value, name), child, textsOf);
+    own -= child.fields;
+    size.fields += inner.fields - child.fields;
+    size.bytes += inner.bytes - child.length;
+  }
+  size.fields += fields * count;
+  size.bytes += length * count + own * textsOf(value);
+  return size;
 }
 
 function add(sum: SelectionCost, other: SelectionCost): void {
@@ -150,25 +166,21 @@ export function selectionCosts(schema: GraphQLSchema, fragments: Fragments, vari
 const constant = new WeakMap<SelectionSetNode, SelectionCost>();
 
 /** What is selected of a field's value, at all levels. */
-export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
+export function selectionOf(info: GraphQLResolveInfo): SelectionCost {
+  const { fieldNodes, fragments, schema, variableValues } = info;
   const sum = noCost();
-  for (const { selectionSet } of info.fieldNodes) {
-    if (selectionSet) add(sum, costOf(selectionSet, info));
+  for (const { selectionSet } of fieldNodes) {
+    if (!selectionSet) continue;
+    let cost = constant.get(selectionSet);
+    if (!cost) {
+      const all = new Map(Object.entries(fragments));
+      cost = selectionCosts(schema, all)(selectionSet);
+      if (cost.directives === 0) constant.set(selectionSet, cost);
+      else cost = selectionCosts(schema, all, variableValues)(selectionSet);
+    }
+    add(sum, cost);
   }
   return sum;
-}
-
-function costOf(
-  set: SelectionSetNode,
-  { fragments, variableValues, schema }: GraphQLResolveInfo,
-): SelectionCost {
-  const known = constant.get(set);
-  if (known) return known;
-  const all = new Map(Object.entries(fragments));
-  const cost = selectionCosts(schema, all)(set);
-  if (cost.directives > 0) return selectionCosts(schema, all, variableValues)(set);
-  constant.set(set, cost);
-  return cost;
 }
 
 /** Whether the `@include` and `@skip` of a selection let it be executed with these values. */

@@ -42,10 +42,10 @@ test.each(['m', '€', '\u0001'])(
       const response = await execute(messages, (info) => limits.fitOutcome(written, info));
       const { length } = JSON.parse(response).s.a0;
       lengths.push(length);
-      if (length > 129) bytes += Buffer.byteLength(response);
+      if (length > 257) bytes += Buffer.byteLength(response);
       expect(memory.held).toBeGreaterThanOrEqual(bytes);
     }
-    expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 129]);
+    expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 257]);
     expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
   },
 );
@@ -135,7 +135,7 @@ test('the items of the lists in entities are counted', async () => {
     const entities = Array(100).fill({ codes: Array(codes).fill({ message: '' }) });
     return execute(`codes { ${aliases(10, 'message')} }`, async (info) => {
       limits.admitReferences(entities.length, info);
-      await limits.admitEntities(entities, info);
+      await limits.admitResult(entities, info);
     });
   };
   // Each entity has one field, and those of its codes.
@@ -176,7 +176,7 @@ test('a response whose entities have long texts is measured, and not sent if it 
   const limits = new ResponseLimits({ ...scopeOf(), reservation }, MEGABYTE);
   const entity = { message: 'm'.repeat(MEGABYTE / 8) };
   const response = await execute(messages, async (info) => {
-    await limits.admitEntities([entity], info);
+    await limits.admitResult([entity], info);
     return entity;
   });
   const measure = async () => limits.admitResponse({ data: JSON.parse(response) });
