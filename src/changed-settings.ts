@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from './auth/authenticate.ts';
-import type { Config } from './config/config.ts';
+import { type Config, tlsOf } from './config/config.ts';
 import { keyFilesOf } from './config/environment-variable.ts';
 import type { FileSetting } from './config/file-setting.ts';
-import { tlsOf } from './config/service-settings.ts';
 import type { GraphqlServer } from './graphql/graphql-server.ts';
 import type { Policy } from './policy/policy.ts';
 import type { Metrics } from './telemetry/metrics.ts';

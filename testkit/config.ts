@@ -1,8 +1,9 @@
-import { readConfig as read, variablesOf } from '../src/config/config.ts';
+import { readConfig as read } from '../src/config/config.ts';
+import { environmentOf } from '../src/config/environment.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
 
 /** The variables of the gateway: their names, and the types that parse them. */
-export const variables = variablesOf(ledger.operations);
+export const variables = environmentOf(ledger.operations).shape;
 
 /** Reads the configuration of the gateway from environment variables. */
 export const readConfig = (given: Record<string, string | undefined>) =>

@@ -1,83 +1,15 @@
-import { z } from 'zod';
 import type { Issuer } from '../auth/issuer.ts';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { Operation } from '../upstream/operations.ts';
-import * as types from './environment-variable.ts';
+import type { TlsFiles } from '../upstream/transport/tls-files.ts';
+import { type Environment, environmentOf, jointProblems } from './environment.ts';
+import type { FileSetting } from './file-setting.ts';
 import { withoutQuotes } from './quoted-values.ts';
-import { readService, type ServiceConfig, serviceVariables, shownOf } from './service-settings.ts';
 import { findUnknown, findWithoutEffect, isRead } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
-
-/** The samplers of the OpenTelemetry specification that need no other service. */
-const samplers = `always_on always_off traceidratio parentbased_always_on parentbased_always_off
-  parentbased_traceidratio`.split(/\s+/);
-
-/** The variables that depend on no operation. */
-const environment = z.object({
-  PORT: types.integer(0, 65_535).default(4000),
-  HOST: types.host.default('0.0.0.0'),
-  ADMIN_PORT: types.integer(0, 65_535).optional(),
-  UPSTREAM_CSV_OPTION_PARAM: types.parameterName.optional(),
-  READ_CACHE_S: types.integer(0, 300, 'seconds').default(0),
-  FORWARD_HEADERS: types.headerNames.default([]),
-  JWT_JWKS_URL: types.url.optional(),
-  JWT_JWKS_FILE: types.jwksFile.optional(),
-  JWT_ISSUER: types.nonEmptyList.optional(),
-  JWT_AUDIENCE: types.nonEmptyList.optional(),
-  JWT_ISSUERS_FILE: types.issuersFile.optional(),
-  JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
-  JWT_CLOCK_TOLERANCE_S: types.integer(0, 300, 'seconds').default(5),
-  JWT_TYP: types.tokenTypes.optional(),
-  JWT_CNF: types.oneOf('reject', 'proxy').default('reject'),
-  EXPLORER: types.oneOf('sandbox', 'graphiql', 'off').default('off'),
-  EXPLORER_HEADERS: types.headers.optional(),
-  INTROSPECTION: types.boolean.default(false),
-  CORS_ORIGINS: types.list.pipe(z.array(types.origin)).default([]),
-  COMPRESSION: types.oneOf('on', 'off').default('on'),
-  MAX_WRITES_PER_OPERATION: types.integer(1, 1000).default(5),
-  IDEMPOTENCY_STORE: types.store.optional(),
-  IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
-  // The least value is longer than a running process may hold a claim.
-  IDEMPOTENCY_RETENTION_S: types.integer(3600, 31_536_000, 'seconds').default(86_400),
-  IDEMPOTENCY_MAX_KEYS: types.integer(1, 100_000_000).default(100_000),
-  IDEMPOTENCY_LOSS_QUARANTINE_S: types.integer(0, 86_400, 'seconds').default(120),
-  IDEMPOTENCY_REQUIRED: types.boolean.default(false),
-  SHUTDOWN_DELAY_MS: types.integer(0, 600_000, 'milliseconds').default(2000),
-  SHUTDOWN_TIMEOUT_MS: types.integer(1, 600_000, 'milliseconds').default(15_000),
-  OTEL_SDK_DISABLED: z
-    .string()
-    .transform((value) => value.toLowerCase() === 'true')
-    .default(false),
-  OTEL_EXPORTER_OTLP_ENDPOINT: types.url.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: types.url.optional(),
-  OTEL_TRACES_SAMPLER: types.oneOf(...samplers).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: z
-    .string()
-    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
-    .default('1')
-    .transform(Number),
-  TRUSTED_DOCUMENTS: types.documentManifests.optional(),
-  TRUSTED_DOCUMENTS_MODE: types.oneOf('enforce', 'log').default('enforce'),
-  AUDIT: types.audit.default('off'),
-  AUDIT_SUBJECT: types.oneOf('hash', 'sub', 'both').default('hash'),
-  GIT_COMMIT: z.string().default('unknown'),
-  LOG_LEVEL: types
-    .oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
-    .default('info'),
-});
-
-function environmentOf(operations: readonly Operation[]) {
-  const actions = operations.flatMap(({ action }) => action ?? []).sort();
-  return environment.extend({
-    POLICY_FILE: types.policyFile(operations).optional(),
-    WORKFLOW_ACTIONS: types.someOf(actions).default(actions),
-  });
-}
-
-type Environment = z.infer<ReturnType<typeof environmentOf>>;
 
 /** Where traces are sent: to the address for traces, or to the address for all signals with the path of traces added. */
 function tracesEndpointOf(env: Environment): URL | undefined {
@@ -113,44 +45,38 @@ function jwtOf(env: Environment): JwtConfig {
   };
 }
 
-/** The problems of variables that do not fit each other. `given` has their texts. */
-function jointProblems(given: Record<string, string | undefined>): string[] {
-  const isSet = (...names: string[]) => names.every((name) => given[name] !== undefined);
-  const isAnySet = (...names: string[]) => names.some((name) => isSet(name));
-  const { JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
-  const hasIssuers = isSet('JWT_ISSUERS_FILE');
-  const hasKeys = isAnySet('JWT_JWKS_URL', 'JWT_JWKS_FILE');
-  const isDiscoverable = types.list.pipe(z.array(types.url)).safeParse(JWT_ISSUER).success;
-  const problems = {
-    'JWT_ISSUER is required': !hasIssuers && !isSet('JWT_ISSUER'),
-    'JWT_AUDIENCE is required': !hasIssuers && !isSet('JWT_AUDIENCE'),
-    'JWT_ISSUERS_FILE replaces JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL and JWT_JWKS_FILE: remove them':
-      hasIssuers && (hasKeys || isAnySet('JWT_ISSUER', 'JWT_AUDIENCE')),
-    'set JWT_JWKS_URL or JWT_JWKS_FILE, not both': isSet('JWT_JWKS_URL', 'JWT_JWKS_FILE'),
-    'set IDEMPOTENCY_STORE or IDEMPOTENCY_STORE_FILE, not both': isSet(
-      'IDEMPOTENCY_STORE',
-      'IDEMPOTENCY_STORE_FILE',
-    ),
-    'TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS':
-      isSet('TRUSTED_DOCUMENTS_MODE') && !isSet('TRUSTED_DOCUMENTS'),
-    'AUDIT_SUBJECT requires AUDIT': isSet('AUDIT_SUBJECT') && !isSet('AUDIT'),
-    'ADMIN_PORT must not be PORT': ADMIN_PORT === PORT && PORT !== '0',
-    'JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set':
-      isSet('JWT_ISSUER') && !hasKeys && !isDiscoverable,
+function serviceOf(env: Environment) {
+  const tls = {
+    ca: env.UPSTREAM_TLS_CA_FILE,
+    cert: env.UPSTREAM_TLS_CERT_FILE,
+    key: env.UPSTREAM_TLS_KEY_FILE,
   };
-  return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
+  return {
+    baseUrl: env.UPSTREAM_BASE_URL,
+    timeoutMs: env.UPSTREAM_TIMEOUT_MS,
+    keepAliveS: env.UPSTREAM_KEEP_ALIVE_S,
+    maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
+    maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+    uniqueParam: env.UPSTREAM_UNIQUE_PARAM,
+    headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
+    tls: tlsOf(tls),
+    /** The files that are read again while the gateway runs. */
+    files: { tls, headers: env.UPSTREAM_HEADERS_FILE },
+  };
+}
+
+type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
+
+/** The content of the files for TLS. Throws an error if one of them is not valid any more. */
+export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
+  return { ca: ca?.value, cert: cert?.value, key: key?.value };
 }
 
 /** Says that a mutation may take longer than the shutdown waits, unless it cannot. Its writes are sent one after another. */
-function shortShutdownOf(env: Environment, { timeoutMs }: ServiceConfig) {
-  const mutationMs = timeoutMs * env.MAX_WRITES_PER_OPERATION;
+function shortShutdownOf(env: Environment) {
+  const mutationMs = env.UPSTREAM_TIMEOUT_MS * env.MAX_WRITES_PER_OPERATION;
   const { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } = env;
   return shutdownTimeoutMs > mutationMs ? undefined : { mutationMs, shutdownTimeoutMs };
-}
-
-/** All variables of a gateway with these operations: their names, and the types that parse them. */
-export function variablesOf(operations: readonly Operation[]): Readonly<Record<string, z.ZodType>> {
-  return { ...environmentOf(operations).shape, ...serviceVariables.shape };
 }
 
 /**
@@ -162,22 +88,21 @@ export function readConfig(
   values: Record<string, string | undefined>,
   operations: readonly Operation[],
 ) {
-  const known = Object.keys(variablesOf(operations));
+  const environment = environmentOf(operations);
+  const known = Object.keys(environment.shape);
   const unquoted = withoutQuotes(values, (name) => isRead(name, known));
   const given = Object.fromEntries(
     Object.entries(unquoted.values).filter(([, value]) => value !== ''),
   );
-  const { data: env, error } = environmentOf(operations).safeParse(given);
-  const { service, problems: ofService } = readService(given);
+  const { data: env, error } = environment.safeParse(given);
   const names = Object.keys(given);
   const problems = [
     ...unquoted.problems,
     ...(error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`),
-    ...ofService,
     ...jointProblems(given),
     ...findUnknown(names, known),
   ];
-  if (!env || !service || problems.length > 0) {
+  if (!env || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
@@ -188,7 +113,7 @@ export function readConfig(
       trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
       trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
     },
-    service,
+    service: serviceOf(env),
     /** How long lists are kept. 0 keeps none. */
     readCacheMs: env.READ_CACHE_S * 1000,
     /** Settings of operations. */
@@ -217,7 +142,7 @@ export function readConfig(
     warnings: {
       /** Variables of OpenTelemetry that are set, and have no effect. */
       withoutEffect: findWithoutEffect(names, known),
-      shortShutdown: shortShutdownOf(env, service),
+      shortShutdown: shortShutdownOf(env),
     },
     logLevel: env.LOG_LEVEL,
     /** The files that are read again while the gateway runs. */
@@ -235,7 +160,8 @@ export function readConfig(
  * what its rules cover.
  */
 export function settingsOf(config: Config) {
-  const { http, graphql, jwt, idempotency, tracing, files } = config;
+  const { http, graphql, service, jwt, idempotency, tracing, files } = config;
+  const { ca, cert, key } = service.files.tls;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
   return {
     http: {
@@ -250,7 +176,12 @@ export function settingsOf(config: Config) {
     upstream: {
       ...pick(config, 'readCacheMs'),
       ...config.ledger,
-      ...shownOf(config.service),
+      ...pick(service, 'timeoutMs', 'keepAliveS', 'maxResponseBytes', 'maxConcurrency'),
+      ...pick(service, 'uniqueParam'),
+      baseUrl: service.baseUrl.origin,
+      headers: Object.keys(service.headers),
+      headersFile: service.files.headers?.path,
+      tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
     },
     policy: files.policy && {
       ...pick(files.policy, 'path', 'sha256'),

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { ServiceConfig } from '../config/service-settings.ts';
+import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { proxyHint, proxyMark } from '../upstream/transport/response-marks.ts';
 import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
@@ -9,7 +9,7 @@ import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
  * Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults, and what to
  * do about a proxy that seems to stand before the service.
  */
-export async function checkService(service: ServiceConfig, probe: ReadRequest) {
+export async function checkService(service: Config['service'], probe: ReadRequest) {
   try {
     const response = await send(service, probe);
     const proxy = proxyMark(response.headers);
@@ -24,7 +24,11 @@ export async function checkService(service: ServiceConfig, probe: ReadRequest) {
 
 type Received = { status: number; headers: IncomingHttpHeaders };
 
-function faultsOf({ status, headers }: Received, { baseUrl }: ServiceConfig, probe: ReadRequest) {
+function faultsOf(
+  { status, headers }: Received,
+  { baseUrl }: Config['service'],
+  probe: ReadRequest,
+) {
   const { origin, pathname } = baseUrl;
   if (status >= 300 && status < 400) {
     const target = URL.parse(headers.location ?? '', baseUrl)?.origin ?? 'another address';
@@ -47,7 +51,7 @@ function faultsOf({ status, headers }: Received, { baseUrl }: ServiceConfig, pro
 }
 
 /** Sends the read, and resolves to the status and the headers of the response. */
-function send({ baseUrl, tls, headers }: ServiceConfig, { operation, search }: ReadRequest) {
+function send({ baseUrl, tls, headers }: Config['service'], { operation, search }: ReadRequest) {
   const url = new URL(operation.name + search, baseUrl);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const signal = AbortSignal.timeout(CHECK_MS);
@@ -62,7 +66,7 @@ function send({ baseUrl, tls, headers }: ServiceConfig, { operation, search }: R
   return promise;
 }
 
-function faultOf(code: string, origin: string, { tls }: ServiceConfig): string {
+function faultOf(code: string, origin: string, { tls }: Config['service']): string {
   if (isUnknownCa(code)) {
     const what = tls.ca ? 'did not issue' : 'is needed, because no public CA issued';
     return `UPSTREAM_TLS_CA_FILE: its CA ${what} the certificate of ${origin}. Name a file with the CA that issued it (${code})`;

@@ -312,8 +312,8 @@ test('a value in quotes may have further faults, and those of others may be in q
   expect(problemsOf({ ...required, ...values })).toEqual([
     expect.stringMatching(/^JWT_ISSUER must not be in quotes/),
     expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must not be in quotes/),
-    expect.stringMatching(/^LOG_LEVEL must be/),
     expect.stringMatching(/^UPSTREAM_TIMEOUT_MS must be .* not "10s"$/),
+    expect.stringMatching(/^LOG_LEVEL must be/),
     'JWT_ISSUER is required',
   ]);
 });
