@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { createIterationLimit } from '../admission/gate.ts';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
-import { wallOffsetNow } from '../lib/count-down.ts';
+import { wallOffsetNow } from '../lib/suspension.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
 declare module 'node:http' {

@@ -15,7 +15,7 @@ import {
   missingToken,
   overloaded,
 } from '../errors/gateway-error.ts';
-import { wallOffsetNow } from '../lib/count-down.ts';
+import { wallOffsetNow } from '../lib/suspension.ts';
 import type { Execute, GivenKey, RequestScope } from '../request-scope.ts';
 import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';

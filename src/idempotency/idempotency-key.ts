@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { Intent } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { suspendedMs } from '../lib/count-down.ts';
+import { suspendedMs } from '../lib/suspension.ts';
 import type { GivenKey, RequestScope } from '../request-scope.ts';
 import type { UpstreamRequest } from '../upstream/operations.ts';
 

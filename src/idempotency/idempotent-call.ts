@@ -1,5 +1,4 @@
 import type { AtMostOnce, Write } from '@ledger-gateway/at-most-once';
-import { countDown } from '../lib/count-down.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { WriteRequest } from '../upstream/operations.ts';
@@ -42,7 +41,7 @@ export class IdempotentCalls implements Calls {
       metrics.withoutKey(scope, isRejected);
       if (!isRejected) return this.#call(request, scope);
     }
-    const leftMs = countDown(timeoutMs);
+    const deadline = performance.now() + timeoutMs;
     let hasWaited = false;
     const write: Write = {
       ...intentOf(givenKey, scope),
@@ -58,8 +57,7 @@ export class IdempotentCalls implements Calls {
     request.observer?.claimed(write.key);
     const send = async () => {
       metrics.count('claimed');
-      const claimed = { ...request, claimId: write.key, timeoutMs: Math.max(0, leftMs()) };
-      const value = await this.#call(claimed, scope);
+      const value = await this.#call({ ...request, claimId: write.key, deadline }, scope);
       return { value, record: toRecord(request.operation, value) };
     };
     const result = await atMostOnce.run(write, send).catch((error: unknown) => {

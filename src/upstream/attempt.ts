@@ -68,8 +68,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
         logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
       };
       try {
-        if (isWrite) await logSent(log, request, scope);
-        const response = await transport.send(request, scope, exchange);
+        const endIteration = isWrite ? logSent(log, request, scope) : undefined;
+        const response = await transport.send(request, scope, exchange, endIteration);
         status = response.statusCode;
         checkOrigin(operation, response.headers);
         const result = await readResponse(operation, response, limits, scope, reservation);

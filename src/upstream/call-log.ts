@@ -3,25 +3,25 @@ import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { UpstreamRequest, WriteRequest } from './operations.ts';
 import { loggedIds } from './targets.ts';
+import type { EndIteration } from './transport/send-once.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
  * Logs that a write is about to be sent, and calls its observer. If the process dies, the log then shows which writes were in
- * flight. Resolves when the lines are written, together with those of all writes in this iteration of the event loop.
+ * flight. Returns what calls back when the lines are written, together with those of all writes in this iteration of the event loop.
  */
-export async function logSent(
+export function logSent(
   log: Logger,
   request: UpstreamRequest,
   { requestId, caller }: RequestScope,
-): Promise<void> {
+): EndIteration {
   const observed = 'observer' in request ? request.observer?.sending() : undefined;
-  if (log.isLevelEnabled('info')) {
-    const claim = 'claimId' in request ? request.claimId : undefined;
-    const { name: operation } = request.operation;
-    log.info({ requestId, operation, caller: caller.hash, claim }, 'sent');
-    await new Promise<void>((resolve) => log.flush(() => resolve()));
-  }
-  await observed;
+  const claim = 'claimId' in request ? request.claimId : undefined;
+  const { name: operation } = request.operation;
+  log.info({ requestId, operation, caller: caller.hash, claim }, 'sent');
+  const flush: EndIteration = (then) =>
+    log.isLevelEnabled('info') ? log.flush(then) : setImmediate(then);
+  return observed ? (then) => void observed.then(() => flush(then)) : flush;
 }
 
 /**

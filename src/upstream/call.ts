@@ -1,16 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import type { AdmissionKey } from '../admission/fair-shares.ts';
 import { Gate } from '../admission/gate.ts';
-import { countDown } from '../lib/count-down.ts';
 import { remove } from '../lib/remove.ts';
 import { reserveOrShorten } from '../lib/short-text.ts';
+import { suspendedMs } from '../lib/suspension.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall, logUnexpected } from './call-log.ts';
 import type { Operation, ReadRequest, UpstreamRequest, WriteRequest } from './operations.ts';
 import type { ReadCache } from './read-cache.ts';
-import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
-import { RetryBudget, withRetries } from './resilience/retry.ts';
+import { CircuitBreaker } from './resilience/circuit-breaker.ts';
+import { delayOfRetry, RetryBudget } from './resilience/retry.ts';
 import { memoryOf } from './responses.ts';
 import { notBegun } from './transport/send-once.ts';
 import {
@@ -45,8 +47,16 @@ const queueFull = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queu
 const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queued too long' });
 const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { ...notBegun, fault: 'too late to send' });
 
-/** How often a read is tried again after connection faults, 502, 503 and 504. */
-const RETRIES = 2;
+/** An attempt to be made when there is a place for it. */
+type Admission<Result> = {
+  caller: AdmissionKey;
+  /** In the time of `performance.now()`. */
+  deadline: number;
+  signal: AbortSignal;
+  send(): Promise<Result>;
+  /** For a write only: sends a read as the probe of an open circuit. */
+  probe?: () => Promise<unknown>;
+};
 
 /** Runs the attempts of a call: with a deadline, retries of reads, a place among the calls in flight, and the circuit breaker. */
 export class UpstreamCalls {
@@ -130,19 +140,29 @@ export class UpstreamCalls {
     const deadline = performance.now() + timeoutMs;
     const timer = abortLater(controller, timeoutMs);
     const budget = this.#retryBudgets.memo(admissionKey);
-    const onRetry = () => observer.retried(request.operation);
+    let retry = 0;
     let isAttempted = false;
+    const attempt = () => {
+      isAttempted = true;
+      return this.#attempt(request, scope, { signal, retry });
+    };
+    // Places become free in bursts, when clients disconnect.
+    const send = () => scope.turn(signal)?.then(attempt) ?? attempt();
     try {
-      return await withRetries({ retries: RETRIES, deadline, signal, budget, onRetry }, (retry) => {
-        isAttempted = false;
-        const attempt = () => {
-          isAttempted = true;
-          return this.#attempt(request, scope, { signal, retry });
-        };
-        // Places become free in bursts, when clients disconnect.
-        const send = () => scope.turn(signal)?.then(attempt) ?? attempt();
-        return this.#admit({ caller: admissionKey, deadline, send }, signal);
-      });
+      for (;;) {
+        try {
+          isAttempted = false;
+          const result = await this.#admit({ caller: admissionKey, deadline, signal, send });
+          budget.recordSuccess();
+          return result;
+        } catch (error) {
+          retry += 1;
+          const delayMs = delayOfRetry(retry, error, { budget, deadline });
+          if (delayMs === undefined) throw error;
+          observer.retried(request.operation);
+          await sleep(delayMs, undefined, { signal });
+        }
+      }
     } catch (cause) {
       throw this.#failed(request, scope, isAttempted, cause, signal);
     } finally {
@@ -156,13 +176,13 @@ export class UpstreamCalls {
     const { signal } = controller;
     const { operation } = request;
     const { requestId, caller } = scope;
-    const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
-    const deadline = performance.now() + timeoutMs;
-    const timer = abortLater(controller, timeoutMs);
+    const now = performance.now();
+    const deadline = Math.min(request.deadline ?? Infinity, now + this.#options.timeoutMs);
+    const timer = abortLater(controller, deadline - now);
     const pending = { request, requestId };
     let isAttempted = false;
     try {
-      const mayStart = this.#startOf(request, scope, timeoutMs);
+      const mayStart = this.#startOf(request, scope, deadline);
       const attempt = () => {
         isAttempted = true;
         this.pendingWrites.push(pending);
@@ -173,7 +193,7 @@ export class UpstreamCalls {
         return this.#options.policy.count(operation, scope)?.then(attempt) ?? attempt();
       };
       const probe = () => this.#probe(scope, signal);
-      return await this.#admit({ caller: caller.admissionKey, deadline, send, probe }, signal);
+      return await this.#admit({ caller: caller.admissionKey, deadline, signal, send, probe });
     } catch (cause) {
       throw this.#failed(request, scope, isAttempted, cause, signal);
     } finally {
@@ -209,26 +229,35 @@ export class UpstreamCalls {
   }
 
   /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
-  #startOf({ operation }: WriteRequest, scope: RequestScope, timeoutMs: number): () => void {
+  #startOf({ operation }: WriteRequest, scope: RequestScope, deadline: number): () => void {
     const checkAgain = this.#options.policy.check(operation, scope);
-    // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
-    const leftMs = countDown(timeoutMs, scope.wallOffset);
     return () => {
+      // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
+      const leftMs = deadline - performance.now() - suspendedMs(scope.wallOffset);
       // A twentieth of the timeout must be left. Others may take a late write for orphaned.
-      if (leftMs() < this.#options.timeoutMs / 20) throw tooLate;
+      if (leftMs < this.#options.timeoutMs / 20) throw tooLate;
       checkAgain();
     };
   }
 
-  /** Runs an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
-  async #admit<Result>(attempt: GuardedAttempt<Result>, signal: AbortSignal): Promise<Result> {
+  /** Makes an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
+  async #admit<Result>(attempt: Admission<Result>): Promise<Result> {
     const { gate, circuit } = this.admission;
-    const { caller, probe } = attempt;
-    // If the circuit is open, the attempt is rejected before it waits for a place.
-    circuit.check(caller);
-    if (!gate.tryEnter(caller)) await gate.enter(caller, { isUrgent: probe !== undefined, signal });
+    const { caller, deadline, signal, send, probe } = attempt;
+    if (!gate.tryEnter(caller)) {
+      circuit.check(caller); // If the circuit is open, it is rejected before it waits for a place.
+      await gate.enter(caller, { isUrgent: probe !== undefined, signal });
+    }
+    let end: ReturnType<CircuitBreaker['begin']> | undefined;
     try {
-      return await circuit.run(attempt);
+      if (circuit.isOpenFor(caller)) await circuit.admit(caller, deadline, probe);
+      end = circuit.begin(caller, deadline);
+      const result = await send();
+      end();
+      return result;
+    } catch (error) {
+      end?.(error);
+      throw error;
     } finally {
       gate.leave(caller);
     }

@@ -88,8 +88,8 @@ export type WriteRequest<Result = unknown> = Encoded<WriteOperation<Result>> & {
   readonly observer?: WriteObserver;
   /** The id of its claim on an idempotency key, for the log. */
   readonly claimId?: string;
-  /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */
-  readonly timeoutMs?: number;
+  /** Its deadline in the time of `performance.now()`, which is earlier than its timeout if it waited for an earlier request. */
+  readonly deadline?: number;
 };
 export type UpstreamRequest<Result = unknown> = ReadRequest<Result> | WriteRequest<Result>;
 

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { wallOffsetNow } from '../../src/lib/count-down.ts';
+import { wallOffsetNow } from '../../src/lib/suspension.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';

@@ -15,16 +15,6 @@ const circuitOpen = new UpstreamError('UPSTREAM_UNAVAILABLE', {
   fault: 'circuit open',
 });
 
-/** An attempt at an operation on behalf of a caller. */
-export type GuardedAttempt<Result> = {
-  readonly caller: AdmissionKey;
-  /** In the time of `performance.now()`. */
-  readonly deadline: number;
-  send(): Promise<Result>;
-  /** For a write only: sends a read as the probe. A write is never the probe itself. */
-  readonly probe?: (() => Promise<unknown>) | undefined;
-};
-
 /**
  * Stops calling a service that fails, so that clients get an error at once, and the service can recover. Connection faults,
  * timeouts, and the statuses 502, 503 and 504 open the circuit. It opens only for the callers that have these faults. When
@@ -69,33 +59,29 @@ export class CircuitBreaker {
     if (now - this.#probedAt < PROBE_MS || now - last < PROBE_OF_CALLER_MS) throw circuitOpen;
   }
 
-  /** Runs an attempt. If the circuit is open, it is the probe, or its own probe runs first. */
-  async run<Result>(attempt: GuardedAttempt<Result>): Promise<Result> {
-    const { caller, deadline, send } = attempt;
-    if (this.isOpenFor(caller)) await this.#probe(attempt);
-    const before = this.#changes;
-    const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
-    // An attempt that started before the circuit last changed does not show the present state of the service.
-    const counts = () => before === this.#changes;
-    try {
-      const result = await send();
-      if (counts()) this.#recordSuccess();
-      return result;
-    } catch (error) {
-      if (error instanceof UpstreamError && counts()) this.#recordError(error, caller, hasTime);
-      throw error;
-    }
+  /**
+   * Lets an attempt be the probe of an open circuit, or sends `probe` first, because a write is never the probe itself. Throws if
+   * it may not, or if the circuit is still open after that. The deadline is in the time of `performance.now()`.
+   */
+  async admit(caller: AdmissionKey, deadline: number, probe?: () => Promise<unknown>) {
+    this.check(caller);
+    this.#recordProbe(caller);
+    if (!probe) return;
+    const end = this.begin(caller, deadline);
+    await probe().then(() => end(), end);
+    if (this.isOpenFor(caller)) throw circuitOpen;
   }
 
-  /** Lets an attempt be the probe, or runs its own. Throws if it may not, or if the circuit is still open after that. */
-  async #probe({ caller, deadline, probe }: GuardedAttempt<unknown>): Promise<void> {
-    if (!probe) {
-      this.check(caller);
-      return this.#recordProbe(caller);
-    }
-    // The result of the probe does not matter, only whether it closed the circuit.
-    await this.run({ caller, deadline, send: probe }).catch(() => {});
-    if (this.isOpenFor(caller)) throw circuitOpen;
+  /** Begins an attempt. Returns what is to be called when it ends, with its error if it has failed. */
+  begin(caller: AdmissionKey, deadline: number): (error?: unknown) => void {
+    const before = this.#changes;
+    const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
+    return (error) => {
+      // An attempt that started before the circuit last changed does not show the present state of the service.
+      if (before !== this.#changes) return;
+      if (error === undefined) this.#recordSuccess();
+      else if (error instanceof UpstreamError) this.#recordError(error, caller, hasTime);
+    };
   }
 
   #recordError(error: UpstreamError, caller: AdmissionKey, hasTime: boolean): void {

@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamError } from '../upstream-error.ts';
 
+/** How often a read is tried again after connection faults, 502, 503 and 504. */
+const RETRIES = 2;
 /** The capacity of the token bucket. As in gRPC's retry throttling, retries stop when half of the tokens are used up. */
 const MAX_TOKENS = 20;
 
@@ -19,35 +20,16 @@ export class RetryBudget {
   }
 }
 
-type RetryOptions = {
-  /** The most attempts after the first one. */
-  retries: number;
-  /** In the time of `performance.now()`. No retry starts after it. */
-  deadline: number;
-  signal: AbortSignal;
-  budget: RetryBudget;
-  onRetry(): void;
-};
-
-/** Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The number of the first one is 0. */
-export async function withRetries<Result>(
-  { retries, deadline, signal, budget, onRetry }: RetryOptions,
-  attempt: (retry: number) => Promise<Result>,
-): Promise<Result> {
-  for (let retry = 0; ; retry++) {
-    try {
-      const result = await attempt(retry);
-      budget.recordSuccess();
-      return result;
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || !error.transient) throw error;
-      const isAllowed = budget.recordFailure();
-      const backoffMs = Math.random() * 100 * 2 ** (retry + 1);
-      const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
-      const isInTime = performance.now() + delayMs < deadline;
-      if (retry >= retries || !isInTime || !isAllowed) throw error;
-      onRetry();
-      await sleep(delayMs, undefined, { signal });
-    }
-  }
+/** How long a retry waits after an error, in milliseconds. Undefined if there must be none. The number of the first retry is 1. */
+export function delayOfRetry(
+  retry: number,
+  error: unknown,
+  { budget, deadline }: { budget: RetryBudget; deadline: number },
+): number | undefined {
+  if (!(error instanceof UpstreamError) || !error.transient) return undefined;
+  const isAllowed = budget.recordFailure();
+  const backoffMs = Math.random() * 100 * 2 ** retry;
+  const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
+  const isInTime = performance.now() + delayMs < deadline;
+  return retry <= RETRIES && isInTime && isAllowed ? delayMs : undefined;
 }

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { Client } from 'undici';
 import { remove } from '../../lib/remove.ts';
 import type { Sent } from '../upstream-error.ts';
@@ -68,11 +67,12 @@ export class Connections {
     this.#connect = this.#connectorFor(options.tls);
   }
 
-  /** Takes a connection for one exchange. */
-  async take(effect: 'read' | 'write'): Promise<Required<Connection>> {
-    // Ends this iteration of the event loop. undici waits for one more before it uses a connection again, so a poll comes in
-    // between: what has arrived on the connection is noticed. If the service has closed it, undici opens another one.
-    if (this.#rested.length + this.#resting.length > 0) await immediate();
+  /**
+   * Takes a connection for one exchange, at the end of an iteration of the event loop. undici waits for one more before it uses a
+   * connection again, so a poll comes in between: what has arrived on the connection is noticed. If the service has closed it,
+   * undici opens another one.
+   */
+  take(effect: 'read' | 'write'): Required<Connection> {
     const open = this.#takeIdle(effect) ?? this.#open();
     return {
       dispatcher: open.client,
@@ -168,16 +168,16 @@ export class Connections {
     if (!isCurrent) return void open.client.close(() => {});
     open.idleSince = performance.now();
     this.#resting.push(open);
-    this.#endRests(open.idleSince);
   }
 
   /** Lets connections be used that have rested. If they are too many, those that were idle for longest are closed. */
   #endRests(now: number): void {
-    const [resting, rested] = [this.#resting, this.#rested];
-    const stillResting = resting.findIndex(({ idleSince }) => now - idleSince < REST_MS);
-    rested.push(...resting.splice(0, stillResting < 0 ? resting.length : stillResting));
-    const surplus = rested.splice(0, Math.max(0, rested.length - MAX_RESTED));
-    for (const { client } of surplus) client.destroy(() => {});
+    for (let [first] = this.#resting; first; [first] = this.#resting) {
+      if (now - first.idleSince < REST_MS) break;
+      this.#resting.shift();
+      this.#rested.push(first);
+    }
+    while (this.#rested.length > MAX_RESTED) this.#rested.shift()?.client.destroy(() => {});
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */

@@ -6,7 +6,7 @@ import type { Operation, UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, Connections } from './connections.ts';
 import { emptyContent } from './empty-content.ts';
 import { defineRequest } from './got-request.ts';
-import type { Exchange, RawResponse } from './send-once.ts';
+import type { EndIteration, Exchange, RawResponse } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -30,11 +30,12 @@ export function createTransport(options: TransportOptions) {
   );
 
   return {
-    /** Sends a request once, as an exchange, and resolves to its response. Rejects with an UpstreamError. */
-    async send(
+    /** Sends a request once, as an exchange, at the end of an iteration of the event loop. Resolves and rejects as the exchange. */
+    send(
       { operation, search, body }: UpstreamRequest,
       scope: RequestScope,
       exchange: Exchange,
+      endIteration?: EndIteration,
     ): Promise<RawResponse> {
       const request = requestOf(operation);
       const { method, effect } = operation;
@@ -50,11 +51,11 @@ export function createTransport(options: TransportOptions) {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(isGetWrite && emptyContent),
       };
-      const connection = await connections.take(effect);
       const unique =
         isGetWrite && uniqueParam !== undefined ? uniqueSearch(uniqueParam, search) : '';
       const path = request.path + search + unique;
-      return exchange.send(connection, { ...request, path, headers, body: body ?? null });
+      const sent = { ...request, path, headers, body: body ?? null };
+      return exchange.send(sent, () => connections.take(effect), endIteration);
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {

@@ -42,6 +42,9 @@ type Limits = ExchangeLimits & {
   read(): Promise<void> | undefined;
 };
 
+/** Calls back when this iteration of the event loop ends. */
+export type EndIteration = (then: () => void) => void;
+
 /** What is known of the request before its exchange has begun. */
 export const notBegun = { sent: 'no' } as const;
 
@@ -58,8 +61,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
-  #body = new BodyParts(errorLimits);
-  readonly #tiny = new TinyParts();
+  #body: BodyParts | undefined;
+  #tiny: TinyParts | undefined;
   #bytes = 0;
   #reserved = AT_ONCE;
   #ended = false;
@@ -69,14 +72,32 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#limits = limits;
   }
 
-  /** Sends the request and resolves to the response, whatever its status. Rejects with an UpstreamError. */
-  send(connection: Connection, request: Dispatcher.DispatchOptions): Promise<RawResponse> {
+  /**
+   * Sends the request when `endIteration` calls back, which ends an iteration of the event loop. Resolves to the response, whatever
+   * its status. Rejects with an UpstreamError.
+   */
+  send(
+    request: Dispatcher.DispatchOptions,
+    take: () => Connection,
+    endIteration: EndIteration = setImmediate,
+  ): Promise<RawResponse> {
     const { signal } = this.#limits;
-    this.#connection = connection;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
-    else connection.dispatcher.dispatch({ ...request, reset: connection.reset ?? false }, this);
+    else endIteration(() => this.#dispatch(request, take));
     return this.#response.promise;
+  }
+
+  #dispatch(request: Dispatcher.DispatchOptions, take: () => Connection): void {
+    if (this.#ended) return;
+    try {
+      this.#connection = take();
+      const { dispatcher, reset = false } = this.#connection;
+      dispatcher.dispatch({ ...request, reset }, this);
+    } catch (error) {
+      this.#response.reject(error); // This is a bug of the gateway.
+      this.#abort();
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -108,14 +129,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#statusCode = statusCode;
     this.#headers = headers;
     if (statusCode > 299) {
+      this.#body = new BodyParts(errorLimits);
       this.#errorTimer = setTimeout(this.#abort, ERROR_MS);
       return;
     }
     // What is compressed can be cut only when it is decompressed.
     const cutsTexts = this.#limits.cutsTexts === true && !('content-encoding' in headers);
-    this.#body = new BodyParts({ ...this.#limits, cutsTexts });
+    const body = new BodyParts({ ...this.#limits, cutsTexts });
+    this.#body = body;
     const bytes = Number(headers['content-length']);
-    if (bytes > this.#body.maxBytes) controller.abort(tooLong(this.#body.maxBytes));
+    if (bytes > body.maxBytes) controller.abort(tooLong(body.maxBytes));
     else if (bytes > AT_ONCE) void this.#pauseUntil(this.#reserve(bytes), controller);
   }
 
@@ -123,8 +146,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (chunk.length === 0) return; // undici calls this after each `resume`, even if nothing has arrived.
     this.#bytes += chunk.length;
     try {
-      if (this.#tiny.isTooMany(chunk.length)) throw invalidResponse('in tiny parts');
-      this.#body.add(chunk);
+      const isFirst = this.#bytes === chunk.length;
+      if (!isFirst) this.#tiny ??= new TinyParts();
+      if (this.#tiny?.isTooMany(chunk.length)) throw invalidResponse('in tiny parts');
+      this.#body?.add(chunk);
     } catch (error) {
       controller.abort(error instanceof Error ? error : new Error('unexpected'));
       return;
@@ -135,17 +160,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end(this.#headers);
-    this.#resolve();
+    this.#end(this.#headers, this.#body?.join());
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#end(null);
     // The status of an error is certain, even if its body is not.
-    if (this.#errorTimer) {
-      this.#body = new BodyParts(errorLimits);
-      this.#resolve();
-    } else this.#response.reject(connectionError(error, this.sent));
+    if (!this.#errorTimer) this.#response.reject(connectionError(error, this.sent));
+    this.#end(null);
   }
 
   readonly #abort = (): void => {
@@ -187,16 +208,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  #resolve(): void {
-    const [statusCode, headers, rawBody] = [this.#statusCode, this.#headers, this.#body.join()];
-    this.#response.resolve({ statusCode, headers, rawBody });
-  }
-
-  /** Ends the transfer, once. */
-  #end(headers: IncomingHttpHeaders | null): void {
+  /** Ends the transfer, once. `complete` has the headers of a complete response. */
+  #end(complete: IncomingHttpHeaders | null, rawBody: Uint8Array = new Uint8Array()): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#errorTimer);
-    this.#connection?.release?.(headers, this.sent);
+    this.#connection?.release?.(complete, this.sent);
+    const [statusCode, headers] = [this.#statusCode, this.#headers];
+    this.#response.resolve({ statusCode, headers, rawBody });
   }
 }

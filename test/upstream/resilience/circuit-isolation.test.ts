@@ -17,6 +17,21 @@ const unavailable = failure('UPSTREAM_UNAVAILABLE', { transient: true });
 const timedOut = failure('UPSTREAM_TIMEOUT', {});
 const status503 = failure('UPSTREAM_FAILED', { sent: 'yes', status: 503, transient: true });
 
+/** Makes an attempt, which is the probe if the circuit is open. */
+async function attempt<Result>(
+  circuit: CircuitBreaker,
+  caller: string,
+  send: () => Promise<Result>,
+  leftMs = TIMEOUT_MS,
+): Promise<Result> {
+  const deadline = performance.now() + leftMs;
+  if (circuit.isOpenFor(caller)) await circuit.admit(caller, deadline);
+  const end = circuit.begin(caller, deadline);
+  const sent = send();
+  await sent.then(() => end(), end);
+  return sent;
+}
+
 /** A circuit breaker whose attempts are served, or fail with a given error. */
 function createCircuit() {
   const circuit = new CircuitBreaker(TIMEOUT_MS, () => {});
@@ -25,8 +40,7 @@ function createCircuit() {
       if (error) throw error;
       return 'served';
     };
-    const deadline = performance.now() + leftMs;
-    return circuit.run({ caller, deadline, send }).catch((cause: UpstreamError) => cause.fault);
+    return attempt(circuit, caller, send, leftMs).catch((cause: UpstreamError) => cause.fault);
   }
   return {
     circuit,
@@ -140,8 +154,7 @@ test('a probe of a hanging service does not keep others from theirs', async () =
   await open();
   advance(PROBE_MS);
   const hanging = Promise.withResolvers<void>();
-  const deadline = performance.now() + TIMEOUT_MS;
-  const probing = circuit.run({ caller: 'ada', deadline, send: () => hanging.promise });
+  const probing = attempt(circuit, 'ada', () => hanging.promise);
   advance(PROBE_MS);
   expect(await read('dan')).toBe('served');
   hanging.reject(timedOut);
@@ -153,10 +166,8 @@ test('attempts that started before the circuit opened or closed do not count', a
   const { circuit, read, times } = createCircuit();
   const failed = Promise.withResolvers<void>();
   const served = Promise.withResolvers<void>();
-  const start = ({ promise }: typeof failed) => {
-    const deadline = performance.now() + TIMEOUT_MS;
-    return circuit.run({ caller: 'ada', deadline, send: () => promise }).catch(() => {});
-  };
+  const start = ({ promise }: typeof failed) =>
+    attempt(circuit, 'ada', () => promise).catch(() => {});
   const before = Array.from({ length: 10 }, () => start(failed));
   const successful = start(served);
   await times(10, 'ada', unavailable);
