@@ -163,7 +163,7 @@ async function run(command: Command): Promise<{ text: string; isFine: boolean }>
 
 /** Compares an OpenAPI description with the declarations. */
 function checkDescription(path: string): { text: string; isFine: boolean } {
-  const file = readOpenApi(readFileSync(path, 'utf8'));
+  const file = readOpenApi(readFileSync(path), path);
   const findings = openApiDifferences(file);
   const isFine = findings.every(({ kind }) => kind !== 'differs');
   const sections = Object.entries(titles).flatMap(([kind, title]) => {

@@ -4,7 +4,7 @@ import type { Operation } from '../src/upstream/operations.ts';
 import { plainName } from '../src/upstream/problem-faults.ts';
 import { readStatus, serviceStatus } from '../src/upstream/status-record.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
-import type { Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
+import type { Body, Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
 
 /** What a finding is about. `differs` is what the gateway sends or reads in another way than described; the others are notes. */
 export const titles = {
@@ -77,17 +77,51 @@ function compareOperation(operation: Operation, described: Described): Finding[]
   if (lastStep(described) !== name) {
     findings.push(differs(name, `described as "${lastStep(described)}"`));
   }
-  if (body && described.body) findings.push(...compare(body, described.body, `${name} body`, true));
+  if (body && described.body) findings.push(...compareRequest(body, described.body, name));
   else if (body) findings.push(differs(name, 'a body is sent, and none is described'));
   else if (described.body) findings.push(differs(name, 'a body is described, and none is sent'));
-  const read = described.response;
-  if (!read) return [...findings, { kind: 'silent', text: name }];
-  // A service may respond with one of several records: the one that fits best is meant.
-  const [best = []] = response.wire
-    .map((wire) => compare(wire, read, `${name} response`, false))
-    .toSorted((a, b) => differencesIn(a) - differencesIn(b));
-  return [...findings, ...best];
+  return [...findings, ...compareResponse(response.wire, described.response, name)];
 }
+
+/** The gateway sends `application/json`, and a service rejects a type that it does not list. */
+function compareRequest(declared: WireType, described: Body, name: string): Finding[] {
+  const place = `${name} body`;
+  const type = closestType(described, /^(application|\*)\/(json|\*)/i);
+  if (type === undefined) {
+    return [differs(place, `sent as application/json, described as ${typesOf(described)}`)];
+  }
+  const shape = described.get(type);
+  return shape ? compare(declared, shape, place, true) : [];
+}
+
+/** The gateway reads each response as JSON, whatever its type. So only a type that cannot be JSON differs. */
+function compareResponse(
+  wire: readonly WireType[],
+  described: Body | undefined,
+  name: string,
+): Finding[] {
+  const place = `${name} response`;
+  if (!described) return [{ kind: 'silent', text: name }];
+  const type = closestType(described, /json|^text\/plain|\*/i);
+  if (type === undefined) {
+    return [differs(place, `read as JSON, described as ${typesOf(described)}`)];
+  }
+  const shape = described.get(type);
+  if (!shape) return [{ kind: 'silent', text: name }];
+  // A service may respond with one of several records: the one that fits best is meant.
+  const [best = []] = wire
+    .map((one) => compare(one, shape, place, false))
+    .toSorted((a, b) => differencesIn(a) - differencesIn(b));
+  return best;
+}
+
+/** The media type of a body whose schema is compared: `application/json`, which the gateway sends and prefers, or one that fits. */
+function closestType(body: Body, fitting: RegExp): string | undefined {
+  const types = [...body.keys()].filter((type) => fitting.test(type));
+  return types.find((type) => /^application\/json/i.test(type)) ?? types[0];
+}
+
+const typesOf = (body: Body) => [...body.keys()].join(' or ');
 
 const differencesIn = (findings: readonly Finding[]) =>
   findings.filter(({ kind }) => kind === 'differs').length;
@@ -97,16 +131,16 @@ function compareParameters(
   described: readonly Parameter[],
 ): Finding[] {
   const { properties = {}, additionalProperties }: WireType = parameters;
+  const inQuery = described.filter((one) => one.in === 'query');
   const sent = Object.entries(properties).map(([declared, type]) => ({
     declared,
     type,
-    found: closest(described, declared, (one) => one.name),
+    found: closest(inQuery, declared, (one) => one.name),
   }));
   const found = sent.map((one) => one.found);
   const left = described.filter((one) => !found.includes(one));
-  const integers = left.filter(({ schema }) => schema.types.includes('integer'));
-  const [unnamed] = additionalProperties && integers.length === 1 ? integers : [];
-  const others = left.filter((one) => one !== unnamed);
+  const unnamed = additionalProperties ? unnamedAmong(left) : [];
+  const others = left.filter((one) => !unnamed.includes(one));
   return [
     ...sent.flatMap(({ declared, type, found }) => {
       const place = `${name} parameter ${declared}`;
@@ -116,22 +150,37 @@ function compareParameters(
         ...compare(type, found.schema, place, true),
       ];
     }),
-    ...(unnamed && additionalProperties
-      ? [
-          { kind: 'unnamed', text: `${name} parameter ${unnamed.name}` } as const,
-          ...compare(
-            additionalProperties,
-            unnamed.schema,
-            `${name} parameter ${unnamed.name}`,
-            true,
-          ),
-        ]
-      : []),
+    ...compareUnnamed(name, additionalProperties, unnamed),
     ...others.map(({ name: other, in: where, required }): Finding => {
       const place = `${name} ${where === 'query' ? 'parameter' : where} ${other}`;
       return required ? differs(place, 'required, and not sent') : { kind: 'unsent', text: place };
     }),
   ];
+}
+
+/** The parameters that may be the one without a documented name: an integer, which is required if there is a required one. */
+function unnamedAmong(parameters: readonly Parameter[]): readonly Parameter[] {
+  const integers = parameters.filter(
+    ({ in: where, schema }) => where === 'query' && schema.types.includes('integer'),
+  );
+  const required = integers.filter((one) => one.required);
+  return required.length > 0 ? required : integers;
+}
+
+function compareUnnamed(
+  name: string,
+  type: WireType | undefined,
+  [first, ...more]: readonly Parameter[],
+): Finding[] {
+  if (!type || !first) return [];
+  const place = `${name} parameter ${first.name}`;
+  if (more.length === 0) {
+    return [{ kind: 'unnamed', text: place }, ...compare(type, first.schema, place, true)];
+  }
+  const names = [place, ...more.map((one) => one.name)];
+  return first.required
+    ? [differs(names.join(' and '), 'required, and only one of them is sent')]
+    : [{ kind: 'unnamed', text: `${names.join(' or ')}: choose one` }];
 }
 
 function nameFinding(place: string, declared: string, found: string): Finding[] {
@@ -141,13 +190,14 @@ function nameFinding(place: string, declared: string, found: string): Finding[] 
 /** Compares a declared type with a described one. */
 function compare(declared: WireType, described: Shape, place: string, isSent: boolean): Finding[] {
   const { items, properties, documented, type, exact } = declared;
-  const expected = [documented ?? type ?? []].flat();
+  const isStatus = declared === serviceStatus.properties.status;
+  const expected = isStatus ? ['integer', 'string'] : [documented ?? type ?? []].flat();
   const { types, format, isNullable } = described;
-  if (declared === serviceStatus.properties.status) return compareStatus(described, place);
   if (types.length > 0 && !expected.some((one) => fits(one, types))) {
     const words = expected.filter((one) => one !== 'null').join(' or ');
     return [differs(place, `declared as ${words}, described as ${types.join(' or ')}`)];
   }
+  if (isStatus) return compareStatus(described, place);
   const findings: Finding[] = [...compareValues(declared, described, place)];
   if (isSent && types.length > 0 && expected.includes('null') && !isNullable) {
     findings.push({ kind: 'isNull', text: place });

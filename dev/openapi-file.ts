@@ -20,10 +20,13 @@ export type Described = {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   /** Undefined if there is none. */
-  readonly body: Shape | undefined;
+  readonly body: Body | undefined;
   /** Undefined if the description does not say it. */
-  readonly response: Shape | undefined;
+  readonly response: Body | undefined;
 };
+
+/** A body by its media types, such as `application/json; charset=utf-8`. A media type without a schema has no shape. */
+export type Body = ReadonlyMap<string, Shape | undefined>;
 
 export type Parameter = {
   readonly name: string;
@@ -73,13 +76,25 @@ const methods = ['get', 'put', 'post', 'delete', 'patch'];
 /** A type may contain itself, and the types of the declarations are not as deep. */
 const MAX_DEPTH = 12;
 
-/** Reads the text of an OpenAPI 3 description in JSON. Throws an Error that says what is wrong. */
-export function readOpenApi(text: string): OpenApiFile {
+/** Reads an OpenAPI 3 description in JSON. Throws an Error that names the file and says what is wrong. */
+export function readOpenApi(bytes: Uint8Array, file: string): OpenApiFile {
+  const text = textOf(bytes);
   try {
     return read(JSON.parse(text));
   } catch (error) {
-    throw error instanceof z.ZodError ? new Error(z.prettifyError(error)) : error;
+    if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
+    const reason =
+      error instanceof z.ZodError
+        ? z.prettifyError(error)
+        : `is not JSON. It ${text.trim() ? `begins with ${JSON.stringify(text.trim().slice(0, 40))}` : 'is empty'}.`;
+    throw new Error(`${file} ${reason}`);
   }
+}
+
+/** A text in UTF-8, or in UTF-16 as `>` of Windows PowerShell writes it. A byte order mark is left out. */
+function textOf(bytes: Uint8Array): string {
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8').decode(bytes);
 }
 
 function read(root: unknown): OpenApiFile {
@@ -100,8 +115,8 @@ function read(root: unknown): OpenApiFile {
           const { schema, ...others } = parameterNode.parse(resolve(node));
           return { ...others, schema: shapeOf(schema, resolve) };
         }),
-        body: contentShape(requestBody, resolve),
-        response: contentShape(responses[200] ?? responses['2XX'] ?? responses.default, resolve),
+        body: bodyOf(requestBody, resolve),
+        response: bodyOf(successOf(responses), resolve),
       };
     }),
   );
@@ -110,11 +125,19 @@ function read(root: unknown): OpenApiFile {
 
 type Resolve = (node: unknown) => unknown;
 
-/** The shape of a body, from the first of its media types: those of one body are equal. */
-function contentShape(node: unknown, resolve: Resolve): Shape | undefined {
+/** The response of an operation that has succeeded. The gateway reads each status from 200 to 299 in the same way. */
+function successOf(responses: Readonly<Record<string, unknown>>): unknown {
+  const status = Object.keys(responses).find((name) => /^2/.test(name));
+  return responses[status ?? 'default'];
+}
+
+function bodyOf(node: unknown, resolve: Resolve): Body | undefined {
   if (node === undefined) return undefined;
-  const [first] = Object.values(contentNode.parse(resolve(node)).content);
-  return first?.schema === undefined ? undefined : shapeOf(first.schema, resolve);
+  const entries = Object.entries(contentNode.parse(resolve(node)).content).map(
+    ([type, { schema }]) =>
+      [type, schema === undefined ? undefined : shapeOf(schema, resolve)] as const,
+  );
+  return entries.length > 0 ? new Map(entries) : undefined;
 }
 
 /** Merges a schema with those of which it consists: a nullable reference is `allOf` or `oneOf`, depending on the version. */

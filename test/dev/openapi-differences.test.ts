@@ -137,7 +137,7 @@ function describeService({ openapi, integer, nullable, name }: Dialect = swashbu
 }
 
 const findingsOf = (description: unknown) =>
-  openApiDifferences(readOpenApi(JSON.stringify(description))).map(
+  openApiDifferences(readOpenApi(Buffer.from(JSON.stringify(description)), 'swagger.json')).map(
     ({ kind, text }) => `${kind} ${text}`,
   );
 
@@ -253,13 +253,116 @@ test('paths below a common one say how the base URL ends, and several bases diff
   ]);
 });
 
+/** The GET or the POST of a path of a description. */
+function operationOf({ paths }: ReturnType<typeof describeService>, path: string) {
+  const { get, post }: Record<string, Schema> = Object(paths[path]);
+  return get ?? post ?? {};
+}
+
+test.each([
+  ['boolean', { type: 'boolean' }],
+  ['object', { type: 'object', properties: {} }],
+])('a status that is described as %s differs', (type, status) => {
+  const description = describeService();
+  Object(description.components.schemas.ServiceStatus).properties.status = status;
+  expect(findingsOf(description)).toContain(
+    `differs saveApproverList response.status: declared as integer or string, described as ${type}`,
+  );
+});
+
+test('a parameter that is described outside of the query differs', () => {
+  const description = describeService();
+  Object(operationOf(description, '/getGLCodes5').parameters)[1].in = 'header';
+  expect(findingsOf(description)).toEqual([
+    'differs getGLCodes5 parameter project: sent, and not described',
+    'differs getGLCodes5 header project: required, and not sent',
+    unnamed,
+  ]);
+});
+
+test.each([
+  ['multipart/form-data', ['multipart/form-data']],
+  ['application/xml or text/xml', ['application/xml', 'text/xml']],
+  ['text/json', ['text/json']],
+])('a request body that is described as %s differs, because JSON is sent', (words, types) => {
+  const description = describeService();
+  const schema = { type: 'object' };
+  const content = Object.fromEntries(types.map((type) => [type, { schema }]));
+  operationOf(description, '/updateWorkflowCSV').requestBody = { content };
+  expect(findingsOf(description)).toEqual([
+    unnamed,
+    `differs updateWorkflowCSV body: sent as application/json, described as ${words}`,
+  ]);
+});
+
+test.each([
+  [{ 'application/xml': 'Approver', 'application/json; charset=utf-8': 'ServiceStatus' }, []],
+  [{ 'text/plain': 'Approver', 'application/json': 'ServiceStatus' }, []],
+  [{ 'text/plain': 'ServiceStatus' }, []],
+  [{ '*/*': 'ServiceStatus' }, []],
+  [{ 'application/xml': 'ServiceStatus' }, ['read as JSON, described as application/xml']],
+])('the schema of the response in JSON is compared: %j', (schemas, differences) => {
+  const description = describeService();
+  const content = Object.fromEntries(
+    Object.entries(schemas).map(([type, name]) => [
+      type,
+      { schema: { $ref: `#/components/schemas/${name}` } },
+    ]),
+  );
+  operationOf(description, '/upgradeToHQ').responses = { 200: { description: 'OK', content } };
+  expect(findingsOf(description)).toEqual([
+    unnamed,
+    ...differences.map((words) => `differs upgradeToHQ response: ${words}`),
+  ]);
+});
+
+test('a response with 201 is compared', () => {
+  const description = describeService();
+  const operation = operationOf(description, '/upgradeToHQ');
+  const { 200: ok } = Object(operation.responses);
+  Object(description.components.schemas.ServiceStatus).properties.invoice_id = { type: 'object' };
+  operation.responses = { 201: ok, default: { description: 'An error' } };
+  expect(findingsOf(description)).toContain(
+    'differs upgradeToHQ response.invoice_id: declared as integer, described as object',
+  );
+});
+
+test('of several integers of an upload, one must be chosen: the required one, if there is one', () => {
+  const description = describeService();
+  const mode = { name: 'mode', in: 'query', required: false, schema: { type: 'integer' } };
+  const operation = operationOf(description, '/updateWorkflowCSV');
+  const [option] = Object(operation.parameters);
+  operation.parameters = [option, mode];
+  expect(findingsOf(description)).toEqual([
+    'unnamed updateWorkflowCSV parameter option or mode: choose one',
+  ]);
+  mode.required = true;
+  expect(findingsOf(description)).toEqual([
+    'unnamed updateWorkflowCSV parameter mode',
+    'unsent updateWorkflowCSV parameter option',
+  ]);
+  option.required = true;
+  expect(findingsOf(description)).toEqual([
+    'differs updateWorkflowCSV parameter option and mode: required, and only one of them is sent',
+  ]);
+});
+
 test.each([
   ['{"swagger":"2.0"}', 'SerializeAsV2'],
   ['{"openapi":"3.0.1"}', 'paths'],
-  ['<html>', 'JSON'],
-])('a file that is no OpenAPI 3 is rejected: %s', (text, words) => {
-  expect(() => readOpenApi(text)).toThrow(words);
+  ['\n<!DOCTYPE html>', 'swagger.json is not JSON. It begins with "<!DOCTYPE html>".'],
+  ['', 'swagger.json is not JSON. It is empty.'],
+])('a file that is no OpenAPI 3 is rejected: %j', (text, words) => {
+  expect(() => readOpenApi(Buffer.from(text), 'swagger.json')).toThrow(words);
 });
+
+test.each(['utf8', 'utf16le'] as const)(
+  'a file in %s with a byte order mark is read',
+  (encoding) => {
+    const bytes = Buffer.from(`\ufeff${JSON.stringify(describeService())}`, encoding);
+    expect(readOpenApi(bytes, 'swagger.json').title).toBe('Ledger 1.0.0, OpenAPI 3.0.4');
+  },
+);
 
 test('a type that contains itself, and a reference that leads nowhere', () => {
   const description = describeService();
