@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { JsonLimitExceeded, type JsonLimits, numberText, parseJson } from '../lib/json.ts';
 import { readStatus, recordedStatus, type ServiceStatus, serviceStatus } from './status-record.ts';
 import {
@@ -99,6 +99,9 @@ function rejectOtherName(value: unknown): void {
 export function listResponse<Row extends TObject>(
   row: Row,
 ): ServiceResponse<ListResponse<Static<Row>>> {
+  const anyOf = Object.keys(row.properties).map((name) => ({ required: [name] }));
+  // The rows of a list are read one by one only if this check fails.
+  const areDeclared = guardOf(listOf(Type.Unsafe<Static<Row>>({ ...row, anyOf })));
   const readRow = rowReaderOf(row);
   const rowsOf = (list: unknown) => readRows(list ?? [], 'list');
   return {
@@ -109,13 +112,15 @@ export function listResponse<Row extends TObject>(
       const status = readStatus(service_status ?? {}, 'service_status');
       if (status.status !== 0) return { ...status, list: [], bytes: body.length };
       if (list === undefined) rejectOtherName(value);
+      const rows = rowsOf(list);
+      if (areDeclared(rows)) return { ...status, list: rows, bytes: body.length };
       let exact: unknown[] | undefined;
       const exactRow = (index: number) => {
         exact ??= rowsOf(readContainer(parseBody(body, true)).list);
         return exact[index];
       };
-      const rows = rowsOf(list).map((value, index) => readRow(value, index, () => exactRow(index)));
-      return { ...status, list: rows, bytes: body.length };
+      const read = rows.map((value, index) => readRow(value, index, () => exactRow(index)));
+      return { ...status, list: read, bytes: body.length };
     },
     ofStatus: (status) => ({ ...status, list: [], bytes: 0 }),
     // A read has no idempotency key, so its response is never recorded.
