@@ -68,7 +68,8 @@ export type ApproversSaved = LedgerStatus & {
  *
  * In a federated graph, this is an entity. A reference has its `id`, or its `target`, `project` and `code`. A code
  * with a hide mark is found, too. A reference resolves to null if the service does not list its code, or lists it more
- * than once, and if its `id` or `code` is null, or its code is empty.
+ * than once, and if its `id` or `code` is null, or its code is empty. Because codes with a hide mark count, too, an `id` that
+ * `glCodes` returned without them resolves to null if the service also lists its code with a hide mark.
  */
 export type GlCode = {
   __typename?: 'GlCode';
@@ -79,7 +80,8 @@ export type GlCode = {
   /**
    * A stable identifier, such as `5/north-plant/4010`: the integer of the target, the project and the code, joined by
    * `/`. Project and code are percent-encoded as by `encodeURIComponent`. An identifier belongs to one row: it is null if
-   * the list has the code more than once, and if the code is null, empty or not well-formed Unicode.
+   * the list has the code more than once, and if the code is null, empty or not well-formed Unicode. The list is the one that was
+   * requested: without `includeHide`, codes with a hide mark do not count.
    */
   id: Maybe<Scalars['ID']['output']>;
   /** The name of the code. */
@@ -112,8 +114,9 @@ export const GlCodeOrder = {
   /** By name, as the Unicode Collation Algorithm sorts texts. Numbers are compared as numbers. Rows without a name come last. */
   NAME: 'NAME',
   /**
-   * The order of the service. With a `search`, the codes that are equal to its text come first, then those that begin with
-   * it, and then the others. Punctuation and blanks do not matter.
+   * The order of the service. With a `search`, the code that is its text comes first, then a code that is one of its words,
+   * then the codes that begin with the text, those that begin with one of its words, and then the others. Punctuation and
+   * blanks do not matter, but of equal codes, those that are written as in the text come first.
    */
   SERVICE: 'SERVICE'
 } as const;

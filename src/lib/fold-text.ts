@@ -98,3 +98,15 @@ function digitOf(digit: string): string {
 export function withoutPunctuation(folded: string): string {
   return folded.replace(/[^\p{L}\p{N}\p{M}\n]+/gu, '');
 }
+
+/** What is between two words: blanks, and marks that are not a part of a number, as in a row of a CSV file. */
+const betweenWords = /[\s;|]+|(?<![0-9])[,:_/]|[,:_/](?![0-9])/;
+/** Quotes and brackets around a word, and marks behind it. */
+const aroundWord = /^[\p{Ps}\p{Pi}"]+|[\p{Pe}\p{Pf}",;:.]+$/gu;
+
+/** The folded words of a search. Some have no letter and no digit. */
+export function foldedWords(search: string): string[] {
+  return foldText(search)
+    .split(betweenWords)
+    .map((word) => word.replace(aroundWord, ''));
+}

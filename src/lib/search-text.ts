@@ -1,4 +1,4 @@
-import { foldText, foldWithSpellings, withoutPunctuation } from './fold-text.ts';
+import { foldedWords, foldText, foldWithSpellings, withoutPunctuation } from './fold-text.ts';
 
 /** What is searched in an item of a list. */
 export type ItemTexts = {
@@ -11,6 +11,8 @@ export type SearchText = {
   readonly others: Lines;
   /** The codes without punctuation, one line for each item. */
   readonly codes: Lines;
+  /** The code of the item at an index, as it is. */
+  readonly codeAt: (index: number) => string | null;
 };
 
 /** The texts of items in one string, in UTF-8. Those of each item begin with a line break, at its `starts`. The last start is the end. */
@@ -48,7 +50,8 @@ export async function prepareSearch<Item>(
     others.add(texts);
     codes.add(codeTexts);
   }
-  return { others: others.lines(), codes: codes.lines() };
+  const codeAt = (index: number) => textsOf(items[index] as Item).code; // The index is in range.
+  return { others: others.lines(), codes: codes.lines(), codeAt };
 }
 
 /** A text in UTF-8, as a string with a character for each byte. V8 stores it with one byte for each. */
@@ -97,12 +100,12 @@ class LinesBuilder {
 
 /**
  * The indexes of the items in which every word of `search` occurs, in any order: in a text, or in the code without punctuation.
- * First come the items whose code is the text, then those whose code begins with it. Undefined if the text has no letter and no
- * digit.
+ * Those come first whose code says most of what was typed (`rankOf`). Undefined if the text has no letter and no digit.
  */
 export function searchItems(prepared: SearchText, search: string): number[] | undefined {
   const { others, codes } = prepared;
-  const [first, ...more] = wordsOf(search);
+  const words = wordsOf(search);
+  const [first, ...more] = withoutParts(words);
   if (first === undefined) return undefined;
   const marks = marksFor(codes);
   mark(marks, others, first.text);
@@ -111,16 +114,36 @@ export function searchItems(prepared: SearchText, search: string): number[] | un
     const [texts, code] = [lineAt(others, index), lineAt(codes, index)];
     return more.every((word) => texts.includes(word.text) || code.includes(word.code));
   };
-  const wanted = codeOf(search);
-  const begins = markPrefix(prepared, search);
-  const [exact, beginning, rest]: [number[], number[], number[]] = [[], [], []];
+  const wanted = [...new Set([codeOf(search), ...words.map(({ code }) => code)])];
+  const ranked: number[][] = Array.from({ length: LAST_RANK + 1 }, () => []);
   for (let index = 0; index < marks.length; index += 1) {
     if (marks[index] === 0 || (more.length > 0 && !hasAll(index))) continue;
-    if (begins[index] === 0) rest.push(index);
-    else if (lineAt(codes, index) === `\n${wanted}`) exact.push(index);
-    else beginning.push(index);
+    ranked[rankOf(prepared, index, wanted, search)]?.push(index);
   }
-  return [...exact, ...beginning, ...rest];
+  return ranked.flat();
+}
+
+const LAST_RANK = 6;
+
+/**
+ * The rank of an item: its code is the text (0, or 1 if it is typed in another way), is a word of the text (2, or 3), begins with
+ * the text (4), begins with a word of it (5), or none of this.
+ *
+ * @param wanted the text and its words, as codes are compared
+ */
+function rankOf(
+  { codes: { text, starts }, codeAt }: SearchText,
+  index: number,
+  wanted: readonly string[],
+  search: string,
+): number {
+  const start = (starts[index] ?? 0) + 1;
+  const length = (starts[index + 1] ?? 0) - start;
+  const begins = wanted.findIndex((one) => text.startsWith(one, start));
+  if (begins < 0) return LAST_RANK;
+  const same = wanted.findIndex((one) => one.length === length && text.startsWith(one, start));
+  if (same < 0) return begins === 0 ? 4 : 5;
+  return (same === 0 ? 0 : 2) + (search.includes(codeAt(index) ?? '') ? 0 : 1);
 }
 
 /** Marks the items whose code begins with a text, without regard to punctuation in either, with 1. */
@@ -138,17 +161,16 @@ function codeOf(text: string): string {
 /** A word as it is searched in texts, and in codes. */
 type Word = { readonly text: string; readonly code: string };
 
-/**
- * The words of a search, the longest first, because it occurs in the fewest items. Quotes, brackets and commas around a word are
- * left out, and so are words without a letter or digit, and those that are a part of another one.
- */
+/** The words of a search that have a letter or digit, the longest first. */
 function wordsOf(search: string): Word[] {
-  const words = foldText(search)
-    .split(/\s+/)
-    .map((word) => word.replace(/^[\p{Ps}\p{Pi}"]+|[\p{Pe}\p{Pf}",;:.]+$/gu, ''))
+  return foldedWords(search)
     .map((text) => ({ text: bytesOf(text), code: bytesOf(withoutPunctuation(text)) }))
     .filter(({ code }) => code !== '')
     .sort((a, b) => b.text.length - a.text.length);
+}
+
+/** The words that are no part of a longer one. The first one occurs in the fewest items. */
+function withoutParts(words: readonly Word[]): Word[] {
   return words.filter(
     ({ text }, n) => !words.slice(0, n).some((other) => other.text.includes(text)),
   );

@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { foldText, foldWithSpellings, withoutPunctuation } from '../../src/lib/fold-text.ts';
+import {
+  foldedWords,
+  foldText,
+  foldWithSpellings,
+  withoutPunctuation,
+} from '../../src/lib/fold-text.ts';
 
 /** All characters but surrogates. */
 const all = Array.from({ length: 0x110000 }, (_, n) => n)
@@ -69,4 +74,13 @@ test('a word with umlauts is followed by the same word, spelled without them', (
 
 test('a code is compared without punctuation, symbols and blanks', () => {
   expect(withoutPunctuation('10.01-00/a b+c_\n٣')).toBe('100100abc\n٣');
+});
+
+test.each<[search: string, words: string[]]>([
+  ['445710\tTVA collectée', ['445710', 'tva', 'collectee']],
+  ['"445710";"TVA ""collectée"""', ['445710', 'tva', 'collectee']],
+  ['4010_Kfz-Steuer/Inland: (alt)', ['4010', 'kfzsteuer', 'inland', 'alt']],
+  ['19,6 % 2019/20 10:30 1_000', ['19,6', '%', '2019/20', '10:30', '1_000']],
+])('the words of %j', (search, words) => {
+  expect(foldedWords(search).filter(Boolean)).toEqual(words);
 });

@@ -29,6 +29,15 @@ test.each<[typed: string, ...Item]>([
   ['"445710";"TVA collectée"', '445710;"TVA', 'collectée'],
   ['"TVA collectée",', '445710', 'TVA collectée'],
   ["'445710", '445710', 'TVA collectée'],
+  ['445710;TVA collectée', '445710', 'TVA collectée'],
+  ['445710,TVA collectée', '445710', 'TVA collectée'],
+  ['"445710","TVA collectée"', '445710', 'TVA collectée'],
+  ['445710;"TVA collectée";19,6', '445710', 'TVA collectée', '19,6'],
+  ['445710|TVA collectée', '445710', 'TVA collectée'],
+  ['4010_Kfz-Steuer', '4010', 'Kfz-Steuer'],
+  ['4010/Kfz-Steuer', '4010', 'Kfz-Steuer'],
+  ['4010:Kfz-Steuer', '4010', 'Kfz-Steuer'],
+  ['Debitoren/Kreditoren', '1', 'Kreditoren_Debitoren'],
   ['AUSSENANLAGEN', '0111', 'Außenanlagen für Geschäfts-, Fabrik- und'],
   ['Grundstuecke', '0050', 'Grundstücke, grundstücksgleiche Rechte'],
   ['grundstucke', '0050', 'Grundstücke, grundstücksgleiche Rechte'],
@@ -62,35 +71,45 @@ test.each<[typed: string, ...Item]>([
   ['travel rent', '1', 'Travel'],
   ['15', '2', '1.5'],
   ['1.5', '2', '15'],
+  ['19,6', '2', '6 und 19'],
+  ['2019/20', '2', '20, 2019'],
 ])('%j is not found in the row %j', async (typed, ...item) => {
   expect(await search([item], typed)).toEqual([]);
 });
 
-test('the code that is the text comes first, then those that begin with it, then the others', async () => {
-  const items: Item[] = [
-    ['18', 'eight'],
-    ['8.1', 'a'],
-    ['80', 'b'],
-    ['7', '8'],
-    ['8', 'c'],
-    ['', '8'],
-    ['-8', 'd'],
-  ];
-  const codes = (await search(items, '8'))?.map(([code]) => code);
-  expect(codes).toEqual(['8', '-8', '8.1', '80', '18', '7', '']);
-  expect((await search(items, '8.1'))?.map(([code]) => code)).toEqual(['8.1']);
-  expect(
-    (
-      await search(
-        [
-          ['1', 'b a'],
-          ['a b c', ''],
-          ['AB', ''],
-        ],
-        'a b',
-      )
-    )?.map(([code]) => code),
-  ).toEqual(['AB', 'a b c', '1']);
+test.each<[typed: string, given: string[], expected: string[]]>([
+  // The code as it is typed, the same code in another way, codes that begin with it, and the others.
+  [
+    '8',
+    ['18', '8.1', '80', '7 eight 8', '-8', '8', ' 8'],
+    ['8', '-8', '8.1', '80', '18', '7 eight 8', ' 8'],
+  ],
+  ['8.1', ['81', '18', '8.1', '8.11'], ['8.1', '81', '8.11']],
+  ['10', ['1.0', '10'], ['10', '1.0']],
+  ['1.0', ['10', '1.0'], ['1.0', '10']],
+  ['ab', ['AB', 'ab'], ['ab', 'AB']],
+  // The same by a word of the text. The whole text is better than one word of it.
+  [
+    '10 Capital',
+    ['1000 Capital', '2 Capital 10', '1.0 Capital', '10 Capital'],
+    ['10 Capital', '1.0 Capital', '1000 Capital', '2 Capital 10'],
+  ],
+  ['Capital 10', ['1000 Capital', '10 Capital'], ['10 Capital', '1000 Capital']],
+  ['4457;TVA', ['44570 TVA', '14457 TVA', '4457 TVA'], ['4457 TVA', '44570 TVA', '14457 TVA']],
+  ['8 Résultat', ['80 Résultat', '8 Resultat'], ['8 Resultat', '80 Résultat']],
+  [
+    '10 1000 Aktien',
+    ['1000 10 Aktien', '100 1000 Aktien', '10 1000 Aktien'],
+    ['1000 10 Aktien', '10 1000 Aktien', '100 1000 Aktien'],
+  ],
+  ['a-b c', ['1 c ab', 'ab c', 'abc', 'abcd'], ['abc', 'ab c', 'abcd', '1 c ab']],
+])('the best codes for %j come first', async (typed, given, expected) => {
+  const items = given.map((row): Item => {
+    const [code = '', ...words] = row.split(' ');
+    return [code, words.join(' ')];
+  });
+  const found = await search(items, typed);
+  expect(found?.map((item) => item.join(' ').trimEnd())).toEqual(expected);
 });
 
 test('a text without letters and digits is not searched here', async () => {

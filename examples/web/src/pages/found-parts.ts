@@ -1,5 +1,10 @@
 // The gateway compares texts without accents, letter case and so on. What it finds is marked by the same rules.
-import { foldText, foldWithSpellings, withoutPunctuation } from '../../../../src/lib/fold-text.ts';
+import {
+  foldedWords,
+  foldText,
+  foldWithSpellings,
+  withoutPunctuation,
+} from '../../../../src/lib/fold-text.ts';
 
 /** A part of a text. */
 export type Part = { readonly text: string; readonly isFound: boolean };
@@ -9,7 +14,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** The parts of a text, of which those are found that are a word of the search. In a code, punctuation does not count. */
 export function foundParts(text: string, search: string, isCode: boolean): Part[] {
   const fold = isCode ? (part: string) => withoutPunctuation(foldText(part)) : foldText;
-  const words = foldText(search).split(/\s+/).map(fold).filter(Boolean);
+  const words = foldedWords(search).map(fold).filter(Boolean);
   const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
   const isFound = new Set<number>();
   for (const spell of [fold, ...(isCode ? [] : [asSpelled])]) {
