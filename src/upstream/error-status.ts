@@ -45,8 +45,7 @@ export function interpretError(
   if (status < 400) return new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
   if (!isRefusal(status)) {
     const transient = status === 502 || status === 503 || status === 504;
-    // A read is an error, and no text of the service leaves with an error.
-    const message = operation.effect === 'write' && status >= 500 ? wordsOf(record) : undefined;
+    const message = status >= 500 ? wordsOf(record) : undefined;
     return new UpstreamError('UPSTREAM_FAILED', { ...details, transient, retryAfterMs, message });
   }
   if (record?.status === 0) {

@@ -151,7 +151,9 @@ function rowReaderOf<Row extends TObject>(type: Row) {
       return readDeclared(value, index, exactRow);
     } catch (error) {
       if (!(error instanceof ContractFault)) throw error;
-      const problem = error.shown ?? 'cannot be read';
+      const [, , field] = error.at;
+      const own = field === undefined ? '' : `has a ${String(field).toLowerCase()} that `;
+      const problem = error.shown ?? `${own}cannot be read`;
       const shown = `The list of the service is invalid: row ${index + 1} ${problem}.`;
       throw new ContractFault(error.message, shown);
     }

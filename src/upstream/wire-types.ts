@@ -88,10 +88,13 @@ export function optional<T extends TSchema>(
 export class ContractFault extends Error {
   /** A message for clients, if there is more to say than that the response is invalid. */
   readonly shown: string | undefined;
+  /** The path of the value, if a value differs from its type. */
+  readonly at: readonly PropertyKey[];
 
-  constructor(message: string, shown?: string) {
+  constructor(message: string, shown?: string, at: readonly PropertyKey[] = []) {
     super(message);
     this.shown = shown;
+    this.at = at;
   }
 }
 
@@ -173,7 +176,7 @@ function faultIn(type: WireType, value: unknown, at: readonly PropertyKey[]): Co
   }
   const [expected] = [type.documented ?? type.type].flat();
   const where = at.length > 0 ? `${core.toDotPath(at)}: ` : '';
-  return new ContractFault(`${where}expected ${expected}, got ${typeOf(value)}`);
+  return new ContractFault(`${where}expected ${expected}, got ${typeOf(value)}`, undefined, at);
 }
 
 function typeOf(value: unknown): string {

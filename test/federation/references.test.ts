@@ -125,6 +125,25 @@ test('a code that is listed twice resolves to null', async () => {
   expect((await resolve([reference()], query, twice)).data._entities).toEqual([null]);
 });
 
+test('the id that a list without hidden codes has for a code resolves to null if the code is also a hidden one', async () => {
+  const hidden = { ...codes[0], Name: 'Travel (old)', Hide: 1 };
+  const withHidden: Reply = (response, received) => {
+    const shown = received.url.includes('includeHide=true') ? [codes[0], hidden] : [codes[0]];
+    return json({ service_status: { status: 0 }, list: shown })(response, received);
+  };
+  const { gateway } = share(withHidden);
+  const idsOf = async (includeHide: boolean) => {
+    const { data } = await gateway.graphql(
+      `{ glCodes(target: EMAIL, project: "north", includeHide: ${includeHide}) { ... on GlCodeList { codes { id } } } }`,
+    );
+    return data.glCodes.codes.map(({ id }: { id: unknown }) => id);
+  };
+  expect(await idsOf(false)).toEqual(['5/north/4010']);
+  expect(await idsOf(true)).toEqual([null, null]);
+  const given = { __typename: 'GlCode', id: '5/north/4010' };
+  expect((await resolve([given], query, withHidden)).data._entities).toEqual([null]);
+});
+
 const invalidIds = [
   '|5|5/north|5/north/4010/|EMAIL/north/4010|05/north/4010|13/north/4010'.split('|'),
   '5/north/%|5/north/%34010|5/a b/4010|5/%c3%bc/4010|5/%ED%A0%80/4010'.split('|'),

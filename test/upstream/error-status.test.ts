@@ -97,7 +97,7 @@ test.each<[string, Reply]>([
 
 // A failure leaves the outcome unknown.
 
-test('the words of a failure are shown with the unknown outcome, also to a repeat, and not with the error of a read', async () => {
+test('the words of a failure are shown with the unknown outcome, also to a repeat, and with the error of a read', async () => {
   const { gateway } = setReply(replyJson(500, record(1)));
   const key = { 'idempotency-key': crypto.randomUUID() };
   for (let n = 0; n < 2; n += 1) {
@@ -109,7 +109,12 @@ test('the words of a failure are shown with the unknown outcome, also to a repea
     });
   }
   const { errors } = await gateway.graphql(read);
-  expect(errors).toMatchObject([{ message: 'The service failed.' }]);
+  expect(errors).toMatchObject([
+    {
+      message: 'The service failed and says: "It says why."',
+      extensions: { code: 'UPSTREAM_FAILED' },
+    },
+  ]);
 });
 
 // Messages of their own.

@@ -223,7 +223,16 @@ test.each<[(body: string) => object, body: string, fault: string, string[]]>([
 test.each([
   ['{"code":"1","name":"n"}', 'expected Code, Name, Value, Hide, got none of them', 'has no code'],
   ['{}', 'expected Code, Name, Value, Hide, got none of them', 'has no code'],
-  ['{"Code":true}', 'list[250].Code: expected string, got boolean', 'cannot be read'],
+  [
+    '{"Code":true}',
+    'list[250].Code: expected string, got boolean',
+    'has a code that cannot be read',
+  ],
+  [
+    '{"Hide":"no"}',
+    'list[250].Hide: expected integer, got string',
+    'has a hide that cannot be read',
+  ],
   ['null', 'list[250]: expected object, got null', 'cannot be read'],
 ])('the client learns which row of a list is invalid: %s', (row, fault, problem) => {
   const list = listOf(`[${'{"Code":"1"},'.repeat(250)}${row}]`);

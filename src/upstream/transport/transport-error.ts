@@ -21,5 +21,5 @@ export function faultOf(error: unknown): string {
 /** The error for a response that is longer than UPSTREAM_MAX_RESPONSE_BYTES. Its client learns what to do about it. */
 export function tooLong(maxBytes: number): UpstreamError {
   const message = `The response of the service is longer than ${maxBytes} bytes, which is more than this gateway reads (UPSTREAM_MAX_RESPONSE_BYTES).`;
-  return invalidResponse(`larger than ${maxBytes} bytes`, message);
+  return invalidResponse(`larger than ${maxBytes} bytes (UPSTREAM_MAX_RESPONSE_BYTES)`, message);
 }
