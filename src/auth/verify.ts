@@ -13,14 +13,23 @@ import { printable } from '../lib/short-text.ts';
 import type { Issuer } from './issuer.ts';
 import type { KeySource } from './key-source.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
-import { checkKind, type TokenKinds } from './token-kind.ts';
 
-export type JwtConfig = TokenKinds & {
+export type JwtConfig = {
   issuers: readonly Issuer[];
   /** The accepted algorithms of issuers that do not name their own. */
   algorithms: readonly string[];
   clockToleranceS: number;
+  /** The accepted values of `typ`, normalized. Undefined if every value is accepted. */
+  types: string[] | undefined;
+  /** Whether a proxy checks that the sender of a bound token has the key to which the token is bound. */
+  isBindingChecked: boolean;
 };
+
+/** Types of JWTs that an issuer also issues, and that are registered for something other than access tokens. */
+const otherTypes = new Set(['dpop+jwt', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt']);
+
+/** Claims that only an ID token has (OpenID Connect Core, sections 3.1.3.6 and 3.3.2.11). */
+const idTokenClaims = ['at_hash', 'c_hash'];
 
 /** Returns a function that verifies a token and resolves to its claims. It throws KeysUnavailable or errors of jose. */
 export function createVerify(config: JwtConfig, keySource: KeySource) {
@@ -71,6 +80,29 @@ function checkClaims(claims: JWTPayload, { audiences, audienceClaim, tenant }: I
     if (typeof named !== 'string' || !audiences.includes(named)) throw wrongClaim(claims, 'aud');
   }
   if (tenant && claims.tid !== tenant.id) throw wrongClaim(claims, 'iss');
+}
+
+/** The form in which types are compared. `application/` may be left out of a media type (RFC 7515, section 4.1.9). */
+export function normalizeType(type: string): string {
+  return type.toLowerCase().replace(/^application\//, '');
+}
+
+/**
+ * Throws an error of jose if a verified token is certainly no access token, has none of the accepted types, or is bound to a
+ * key that nobody checks. The claim of the error is `typ` or `cnf`.
+ */
+function checkKind({ payload, protectedHeader }: JWTVerifyResult, kinds: JwtConfig): void {
+  const { typ } = protectedHeader;
+  const type = typeof typ === 'string' ? normalizeType(typ) : '';
+  const isAccepted = kinds.types === undefined || kinds.types.includes(type);
+  // Cognito says so in `token_use`. The other value is `access`.
+  const isIdToken = payload.token_use === 'id' || idTokenClaims.some((claim) => claim in payload);
+  if (!isAccepted || otherTypes.has(type) || isIdToken) {
+    throw new errors.JWTClaimValidationFailed('no accepted access token', payload, 'typ');
+  }
+  if ('cnf' in payload && !kinds.isBindingChecked) {
+    throw new errors.JWTClaimValidationFailed('bound to a key', payload, 'cnf');
+  }
 }
 
 function wrongClaim(claims: JWTPayload, name: 'iss' | 'aud'): errors.JWTClaimValidationFailed {

@@ -4,7 +4,7 @@ import { faultOfStoreUrl } from '@ledger-gateway/at-most-once/check-store';
 import { z } from 'zod';
 import type { Issuer } from '../auth/issuer.ts';
 import { type KeySet, keySet } from '../auth/key-set.ts';
-import { normalizeType } from '../auth/token-kind.ts';
+import { normalizeType } from '../auth/verify.ts';
 import { printable } from '../lib/short-text.ts';
 import { readPolicy } from '../policy/policy-file.ts';
 import type { Operation } from '../upstream/operations.ts';

@@ -1,10 +1,10 @@
+import { createServer } from 'node:net';
 import { StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { checkStore } from '@ledger-gateway/at-most-once/check-store';
 import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { checkIssuer } from './issuer-check.ts';
-import { sentenceOf } from './network-fault.ts';
-import { checkPort } from './port-check.ts';
+import { codeOf, sentenceOf } from './network-fault.ts';
 import { checkService } from './service-check.ts';
 
 /**
@@ -43,4 +43,23 @@ async function checkStoreOf({ idempotency }: Config): Promise<string[]> {
     const remedy = sentenceOf(error.code ?? error.reason);
     return [`${variable}: ${error.message}${remedy ? `. ${remedy}` : ''}`];
   }
+}
+
+/** Checks whether this process could listen on a port, and closes it again. Returns the faults. */
+async function checkPort(variable: string, port: number, host: string): Promise<string[]> {
+  const server = createServer();
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  server.once('error', (error) => resolve([faultOf(codeOf(error), variable, port, host)]));
+  server.listen({ port, host }, () => server.close(() => resolve([])));
+  return promise;
+}
+
+function faultOf(code: string, variable: string, port: number, host: string): string {
+  const meanings: Record<string, string> = {
+    EADDRINUSE: `${variable} ${port}: it is in use. Write a free port, or end the process that listens there`,
+    EACCES: `${variable} ${port}: this user may not listen there. Write a port from 1024 on`,
+    EADDRNOTAVAIL: `HOST ${host}: it is no address of this machine. Write 0.0.0.0, or an address of this machine`,
+    ENOTFOUND: `HOST ${host}: the name does not resolve. Write 0.0.0.0, or an address of this machine`,
+  };
+  return `${meanings[code] ?? `${variable} ${port}: it cannot be used`} (${code})`;
 }

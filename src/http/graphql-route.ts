@@ -24,8 +24,7 @@ import type { Explorer } from './explorer.ts';
 import { acceptedType, pickHeaders, responseType } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
-import { logUndeliveredWrites } from './request-log.ts';
-import { startRequestSpan } from './request-span.ts';
+import { logUndeliveredWrites, startRequestSpan } from './request-log.ts';
 import { searchOf } from './request-target.ts';
 
 declare module 'fastify' {

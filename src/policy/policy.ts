@@ -4,9 +4,8 @@ import type { CallPolicy } from '../upstream/call.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { PolicyTable } from './policy-file.ts';
-import { sharedCounterIn } from './shared-count.ts';
 import { lackOf } from './token-claims.ts';
-import { WriteCount } from './write-count.ts';
+import { sharedCounterIn, WriteCount } from './write-count.ts';
 
 /** Of all rejections. They are no calls of the service, so nothing was sent. */
 const fault = 'policy';

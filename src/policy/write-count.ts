@@ -2,7 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { counterOptions, type SharedCounter, TIMEOUT_MS } from './shared-count.ts';
+
+/** The time to connect, and for each count, in milliseconds. Then the process counts by itself. */
+const TIMEOUT_MS = 1000;
+
+/** A count of writes lasts for a minute, in seconds. It has no limit of its own: each rule of a policy has one. */
+const counterOptions = { duration: 60, points: Number.MAX_SAFE_INTEGER };
+
+/** Counts the writes of all processes that use the same server, on connections of its own. */
+type SharedCounter = { limiter: RateLimiterAbstract; close(): unknown };
+
+/** Resolves when a use of the server is late. */
+const late = () => sleep(TIMEOUT_MS, null, { ref: false });
 
 /** The package takes memory and time to load, so only a policy with a limit loads it. */
 async function createOwn(): Promise<RateLimiterAbstract> {
@@ -26,9 +37,7 @@ export class WriteCount {
 
   /** Counts a write. Resolves to the writes since the minute of the key began, and when that ends, in milliseconds. */
   async count(key: string): Promise<{ writes: number; endsInMs: number }> {
-    const counted = await (this.#connect
-      ? this.#countShared(key, this.#connect)
-      : this.#countOwn(key));
+    const counted = (await this.#countShared(key)) ?? (await this.#countOwn(key));
     return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
   }
 
@@ -45,23 +54,112 @@ export class WriteCount {
     return (await this.#own).consume(key);
   }
 
-  async #countShared(key: string, connect: () => Promise<SharedCounter>): Promise<RateLimiterRes> {
+  /** Undefined if processes share no server, or cannot use it now. */
+  async #countShared(key: string): Promise<RateLimiterRes | undefined> {
+    if (!this.#connect) return undefined;
     try {
-      this.#shared ??= connect();
+      this.#shared ??= this.#connect();
       const counting = this.#shared.then(({ limiter }) => limiter.consume(key));
       const counted = await Promise.race([counting, late()]);
       if (counted === null) throw new Error('timeout');
       return counted;
     } catch (error) {
-      const { code, message }: { code?: unknown; message?: unknown } = Object(error);
       const line =
         'cannot count writes in the store of idempotency keys: this process counts by itself';
       // The message of an error of the network may hold the address.
-      if (this.#mayLog()) this.#log.warn({ fault: code ?? message }, line);
-      return this.#countOwn(key);
+      if (this.#mayLog()) this.#log.warn({ fault: codeOf(error) ?? Object(error).message }, line);
+      return undefined;
     }
   }
 }
 
-/** Resolves when a use of the server is late. */
-const late = () => sleep(TIMEOUT_MS, null, { ref: false });
+/** Returns what connects to the server of IDEMPOTENCY_STORE, to count writes there. Undefined if processes do not share the store. */
+export function sharedCounterIn(store: string): (() => Promise<SharedCounter>) | undefined {
+  if (/^rediss?:/.test(store)) return () => countInRedis(store);
+  return /^postgres(ql)?:/.test(store) ? () => countInPostgres(store) : undefined;
+}
+
+/**
+ * Counts writes with the commands that the store of keys uses, which are all that its user may have. Returns the count, and
+ * when it ends, in milliseconds. KEYS: the count. ARGV: what to add, and how long a count lasts, in seconds.
+ */
+const countScript = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local writes = redis.call('HINCRBY', KEYS[1], 'writes', ARGV[1])
+  if writes == tonumber(ARGV[1]) then
+    redis.call('HSET', KEYS[1], 'end', now + ARGV[2] * 1000)
+    redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000)
+  end
+  return { writes, redis.call('HMGET', KEYS[1], 'end')[1] - now }`;
+
+async function countInRedis(url: string): Promise<SharedCounter> {
+  const [{ createClient }, { RateLimiterRedis }] = await Promise.all([
+    import('@redis/client'),
+    import('rate-limiter-flexible'),
+  ]);
+  const client = createClient({
+    url,
+    socket: { connectTimeout: TIMEOUT_MS },
+    disableOfflineQueue: true,
+    RESP: 2, // Every Redis, Valkey and proxy speaks it.
+    maintNotifications: 'disabled',
+  });
+  client.on('error', () => {}); // A count without a connection fails.
+  await Promise.race([client.connect().catch(() => {}), late()]);
+  const limiter = new RateLimiterRedis({
+    ...counterOptions,
+    keyPrefix: '{ledger-gateway}:writes',
+    customIncrTtlLuaScript: countScript,
+    useRedisPackage: true,
+    storeClient: client,
+  });
+  return { limiter, close: () => client.destroy() };
+}
+
+/** Creates the table of the counts. If the role may not do this, the log asks an administrator to execute it. */
+const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
+  key text PRIMARY KEY,
+  points integer NOT NULL,
+  expire bigint
+)`;
+/** Another process has created the table at the same time: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const created = ['23505', '42710', '42P07'];
+
+async function countInPostgres(url: string): Promise<SharedCounter> {
+  const [{ default: pg }, { RateLimiterPostgres }, { postgresOptions }] = await Promise.all([
+    import('pg'),
+    import('rate-limiter-flexible'),
+    import('@ledger-gateway/at-most-once/postgres-options'),
+  ]);
+  const pool = new pg.Pool({ ...postgresOptions(url), max: 2 });
+  // A connection that breaks fails its statement, and is removed.
+  const ignore = () => {};
+  pool.on('error', ignore).on('connect', (client) => void client.on('error', ignore));
+  const createTable = () =>
+    pool.query(TABLE).catch((error: unknown) => {
+      const code = codeOf(error);
+      if (code === '42501')
+        throw new Error(`The database role may not create a table. Execute:\n${TABLE}`);
+      if (!created.includes(`${code}`)) throw error;
+    });
+  const query = (text: string, values: unknown[]) =>
+    pool.query(text, values).catch(async (error: unknown) => {
+      if (codeOf(error) !== '42P01') throw error;
+      await createTable();
+      return pool.query(text, values);
+    });
+  const limiter = new RateLimiterPostgres({
+    ...counterOptions,
+    tableName: 'ledger_gateway_write_count',
+    tableCreated: true,
+    storeType: 'pool',
+    // Without the names of the statements, because a pooler may not keep prepared ones.
+    storeClient: {
+      query: (one: { text: string; values: unknown[] }) => query(one.text, one.values),
+    },
+  });
+  return { limiter, close: () => pool.end() };
+}
+
+const codeOf = (error: unknown): unknown => Object(error).code;
