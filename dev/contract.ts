@@ -23,13 +23,8 @@ Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-
                      whether something on the way repeats or answers a GET
 `;
 
-/** What `npm run contract` prints, and whether the response has nothing that the declarations do not know. */
-type Report = { readonly text: string; readonly isAsDeclared: boolean };
-
-type Command =
-  | Options
-  | { readonly url: string; readonly standIn: number }
-  | { readonly openapi: string };
+/** What a check prints, and whether it has found no difference. */
+type Report = { readonly text: string; readonly isFine: boolean };
 
 type Options = {
   /** The base URL of the service. */
@@ -40,7 +35,7 @@ type Options = {
 };
 
 /** Sends the read that probes the service, once, and compares the response with its declaration. */
-export async function checkContract({ url, token, query }: Options): Promise<Report> {
+export async function checkResponse({ url, token, query }: Options): Promise<Report> {
   const { operation, search } = ledger.probe;
   const { effect, method, name, response }: Operation = operation;
   // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
@@ -60,14 +55,14 @@ export async function checkContract({ url, token, query }: Options): Promise<Rep
     const reason = rejectionOf(operation, received, bytes);
     const isDefault = received.status === 400 && query === undefined;
     const text = `${head}\nOnly a response with 200 can be compared.\n${reason}${isDefault ? hint : ''}`;
-    return { text, isAsDeclared: false };
+    return { text, isFine: false };
   }
   // A service may respond with one of several records: the one that fits best is meant.
   const body = parseBody(bytes);
   const [best] = response.wire
     .map((declared) => differencesOf(declared, body))
     .toSorted((a, b) => a.unknown.size - b.unknown.size);
-  return best ? describe(head, best) : { text: head, isAsDeclared: false };
+  return best ? describe(head, best) : { text: head, isFine: false };
 }
 
 const hint = `The project of the default parameters is empty. Send one that the service knows:
@@ -113,56 +108,11 @@ function describe(head: string, { unknown, unseen, records }: Differences): Repo
       : []),
   ];
   const text = sections.map((section) => `${section.join('\n')}\n`).join('\n');
-  return { text: `${head}\n${text}`, isAsDeclared: unknown.size === 0 };
-}
-
-/** Reads the command line. A text says what is missing or not valid. */
-function readCommand(): Command | string {
-  const type = 'string';
-  const options = {
-    query: { type },
-    token: { type },
-    'stand-in': { type },
-    openapi: { type },
-  } as const;
-  try {
-    const { positionals, values } = parseArgs({ allowPositionals: true, options });
-    const [url = ''] = positionals;
-    const { query, token = process.env.CONTRACT_TOKEN, openapi } = values;
-    if (openapi !== undefined) return { openapi };
-    if (!URL.canParse(url)) return 'The base URL is missing or not valid.';
-    if (values['stand-in'] !== undefined) return readStandIn(url, values['stand-in']);
-    if (token === undefined) {
-      return 'There is no token. Set CONTRACT_TOKEN to the token of a user of the service.';
-    }
-    return { url, token, query };
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
-function readStandIn(url: string, port: string): Command | string {
-  const standIn = Number(port);
-  const isPort = /^\d+$/.test(port) && standIn > 0 && standIn < 65_536;
-  return isPort
-    ? { url, standIn }
-    : 'The port of the stand-in must be a whole number from 1 to 65535.';
-}
-
-async function run(command: Command): Promise<{ text: string; isFine: boolean }> {
-  if ('standIn' in command) {
-    process.stderr.write(
-      'This takes about 70 seconds, and longer if a proxy sends nothing for a while after a failure.\n',
-    );
-    return checkPath(command);
-  }
-  if ('openapi' in command) return checkDescription(command.openapi);
-  const { text, isAsDeclared } = await checkContract(command);
-  return { text, isFine: isAsDeclared };
+  return { text: `${head}\n${text}`, isFine: unknown.size === 0 };
 }
 
 /** Compares an OpenAPI description with the declarations. */
-function checkDescription(path: string): { text: string; isFine: boolean } {
+function checkDescription(path: string): Report {
   const file = readOpenApi(readFileSync(path), path);
   const findings = openApiDifferences(file);
   const isFine = findings.every(({ kind }) => kind !== 'differs');
@@ -174,23 +124,66 @@ function checkDescription(path: string): { text: string; isFine: boolean } {
   return { text: [`${file.title}\n`, ...first, ...sections].join('\n'), isFine };
 }
 
-/** Runs the command. */
-async function main(): Promise<void> {
-  const command = readCommand();
-  if (typeof command === 'string') {
-    process.stderr.write(`${command}\n\n${usage}`);
-    process.exitCode = 1;
-    return;
+/** The check that the arguments ask for. Throws an Error that says what is missing or not valid. */
+function checkOf(args: string[], tokenOfEnvironment?: string): () => Report | Promise<Report> {
+  const type = 'string';
+  const options = {
+    query: { type },
+    token: { type },
+    'stand-in': { type },
+    openapi: { type },
+  } as const;
+  const { positionals, values } = parseArgs({ args, allowPositionals: true, options });
+  const [url = ''] = positionals;
+  const { query, token = tokenOfEnvironment, openapi, 'stand-in': port } = values;
+  if (openapi !== undefined) return () => checkDescription(openapi);
+  if (!URL.canParse(url)) throw new Error('The base URL is missing or not valid.');
+  if (port !== undefined) {
+    const standIn = Number(port);
+    if (!/^\d+$/.test(port) || standIn < 1 || standIn > 65_535) {
+      throw new Error('The port of the stand-in must be a whole number from 1 to 65535.');
+    }
+    const duration =
+      'about 70 seconds, and longer if a proxy sends nothing for a while after a failure';
+    return () => {
+      process.stderr.write(`This takes ${duration}.\n`);
+      return checkPath({ url, standIn });
+    };
+  }
+  if (token === undefined) {
+    throw new Error('There is no token. Set CONTRACT_TOKEN to the token of a user of the service.');
+  }
+  return () => checkResponse({ url, token, query });
+}
+
+/** What the command writes, and its exit code. */
+export async function contract(args: string[], tokenOfEnvironment?: string) {
+  const failed = (error: unknown, more = '') => {
+    const text = error instanceof Error ? error.message : String(error);
+    return { output: '', error: `${text}\n${more}`, status: 1 };
+  };
+  let check: ReturnType<typeof checkOf>;
+  try {
+    check = checkOf(args, tokenOfEnvironment);
+  } catch (error) {
+    return failed(error, `\n${usage}`);
   }
   try {
-    const { text, isFine } = await run(command);
-    process.stdout.write(text);
-    process.exitCode = isFine ? 0 : 1;
+    const { text, isFine } = await check();
+    return { output: text, error: '', status: isFine ? 0 : 1 };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    process.stderr.write(`${cause instanceof Error ? cause.message : cause}\n`);
-    process.exitCode = 1;
+    return failed(error instanceof Error && error.cause instanceof Error ? error.cause : error);
   }
+}
+
+async function main(): Promise<void> {
+  const { output, error, status } = await contract(
+    process.argv.slice(2),
+    process.env.CONTRACT_TOKEN,
+  );
+  process.stdout.write(output);
+  process.stderr.write(error);
+  process.exitCode = status;
 }
 
 // `npm run contract`

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { contract } from '../../dev/contract.ts';
 import { openApi, parametersOf } from '../../dev/openapi.ts';
 import { openApiDifferences } from '../../dev/openapi-differences.ts';
 import { readOpenApi } from '../../dev/openapi-file.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
-import { startProcess } from '../../testkit/process.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 
 /*
@@ -382,27 +382,21 @@ test('a type that contains itself, and a reference that leads nowhere', () => {
 });
 
 test('the command prints what differs below titles, and exits with 0 if nothing does', async () => {
-  const run = async (description: object) => {
-    const file = await temporaryFile(JSON.stringify(description));
-    const command = startProcess(['dev/contract.ts', '--openapi', file]);
-    const { code } = await command.exited;
-    return { code, output: command.lines.join('\n') };
-  };
-  const [fits, differs] = await Promise.all([
-    run(describeService()),
-    run(describeService(microsoft)),
-  ]);
-  expect(fits).toEqual({
-    code: 0,
+  const run = async (description: object) =>
+    contract(['--openapi', await temporaryFile(JSON.stringify(description))]);
+  expect(await run(describeService())).toEqual({
+    status: 0,
+    error: '',
     output: `Ledger 1.0.0, OpenAPI 3.0.4
 
 The description agrees with the declarations.
 
 The parameter without a documented name. Set UPSTREAM_CSV_OPTION_PARAM to it:
-  updateWorkflowCSV parameter option`,
+  updateWorkflowCSV parameter option
+`,
   });
-  expect(differs).toMatchObject({
-    code: 1,
+  expect(await run(describeService(microsoft))).toMatchObject({
+    status: 1,
     output: expect.stringContaining(
       'The description differs from the declarations:\n  getGLCodes5 response.list[].Code: described as "code"\n',
     ),
