@@ -116,7 +116,7 @@ async function checkCases(path: Path, recoveryMs: number): Promise<Row[]> {
   return rows;
 }
 
-/** Sends the requests of a case. If none arrives, sends them again: a proxy may send nothing for a while after a failure. */
+/** Sends the requests of a case. If none arrives, sends others: a proxy may send nothing for a while after a failure. */
 async function checkCase(
   path: Path,
   label: string,
@@ -125,12 +125,13 @@ async function checkCase(
   timeoutMs?: number,
 ): Promise<Row> {
   const deadline = performance.now() + recoveryMs;
-  for (;;) {
-    let status = await path.send(`before ${label}`, before);
+  for (let attempt = 0; ; attempt += 1) {
+    const name = `${label} ${attempt}`; // What arrives late is no repeat of what is sent then.
+    let status = await path.send(`before ${name}`, before);
     const requests = status === '200' ? sent : 0;
     for (let number = 0; number < requests; number += 1)
-      status = await path.send(label, reply, { timeoutMs });
-    const arrivals = path.arrivals(label);
+      status = await path.send(name, reply, { timeoutMs });
+    const arrivals = path.arrivals(name);
     if (arrivals > 0 || performance.now() > deadline) {
       const fault = faultOf(sent, arrivals, status);
       const numbers = `${sent} sent, ${arrivals} arrived  ${fault ?? ''}`;
