@@ -120,7 +120,7 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
       level,
       mixin() {
         const state = currentState.getStore();
-        if (!state) return {};
+        if (state?.traceId === undefined) return {};
         return traceFieldsOf({ traceId: state.traceId, spanId: activeSpanId() ?? state.spanId });
       },
       hooks: {

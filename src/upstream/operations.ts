@@ -147,17 +147,21 @@ function searchEncoderOf(parameters: WireType): (values: unknown) => string {
   const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
-    const given = Object.entries(Object(values));
+    const given: Record<string, unknown> = Object(values);
+    const names = declared ?? Object.keys(given);
     // A parameter that is not declared would be left out silently.
-    const isLeftOut = ([name, value]: [string, unknown]) =>
-      value != null && declared?.includes(name) === false;
-    if (!isValid(values) || given.some(isLeftOut)) {
+    let isLeftOut = false;
+    for (const name in given) isLeftOut ||= given[name] != null && !names.includes(name);
+    if (!isValid(values) || isLeftOut) {
       throw new TypeError('The parameters do not match their declaration.');
     }
-    const pairs = (declared ?? Object.keys(Object(values))).flatMap((name) => {
-      const value: unknown = Reflect.get(Object(values), name);
-      return value == null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`];
-    });
-    return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
+    let search = '';
+    for (const name of names) {
+      const value = given[name];
+      if (value == null) continue;
+      const pair = `${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`;
+      search += (search === '' ? '?' : '&') + pair.replaceAll('%20', '+');
+    }
+    return search;
   };
 }

@@ -36,8 +36,10 @@ export function limitsOf(
       received += bytes;
       return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
     },
-    reserve: (bytes) =>
-      isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal)),
+    reserve(bytes) {
+      const waiting = isWrite ? undefined : reservation.reserveTotal(bytes * DECODED, signal);
+      return waiting && withMemory(waiting);
+    },
   };
 }
 
@@ -55,7 +57,8 @@ export async function readResponse<Result>(
     if (found instanceof UpstreamError) throw found;
     return operation.response.ofStatus(found);
   }
-  const body = responseBody(response, limits);
+  const isCoded = 'content-encoding' in response.headers;
+  const body = isCoded ? responseBody(response, limits) : response.rawBody;
   const bytes = isPromise(body) ? await body : body;
   const reserving = limits.reserve(bytes.length);
   if (reserving) await reserving;
@@ -65,9 +68,9 @@ export async function readResponse<Result>(
     const turn = scope.turn(signal);
     if (turn) await turn;
     // A list may take 50 times the memory of its text, which is reserved once the list exists: earlier lists come first.
-    const inShare = signal && withMemory(reservation.waitForShare(signal));
-    if (!inShare) return decodeBody(operation, bytes);
-    await inShare;
+    const waiting = signal && reservation.waitForShare(signal);
+    if (!waiting) return decodeBody(operation, bytes);
+    await withMemory(waiting);
   }
 }
 
@@ -81,9 +84,9 @@ async function readErrorBody(response: RawResponse, limits: Limits): Promise<unk
   }
 }
 
-/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there now. */
-function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefined {
-  return waiting?.catch((error: unknown) => {
+/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. */
+function withMemory(waiting: Promise<void>): Promise<void> {
+  return waiting.catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
     throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
   });

@@ -195,9 +195,9 @@ export class Claims {
   ): Promise<{ result: Result; seen: SeenKey }> {
     const since = performance.now();
     const { key, caller } = of;
+    const { limiter } = this.#rules;
     for (let first = seen; ; first = undefined) {
-      const entering = this.#rules.limiter.enter(caller, isUrgent);
-      if (entering) await entering;
+      if (!limiter.tryEnter(caller)) await limiter.enter(caller, { isUrgent });
       try {
         const basis = this.#completeness.basis ?? (await this.#completeness.findBasis());
         const reading = first ? undefined : await this.#store.read(key);
@@ -217,7 +217,7 @@ export class Claims {
         this.#completeness.note(swap, startedAt);
         if (swap === 'swapped') return { result, seen: { entry: changed, content: next } };
       } finally {
-        this.#rules.limiter.leave(caller);
+        limiter.leave(caller);
       }
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }

@@ -2,13 +2,12 @@ import type { CallerHash } from './intent.ts';
 
 /** Limits how many changes of keys are in progress, so that those of one caller do not delay those of others. */
 export type Limiter = {
-  /**
-   * Resolves when a change may begin. Undefined if it may begin at once. Urgent ones begin before others of their caller. Rejects
-   * with `StoreUnavailable`.
-   */
-  enter(caller: CallerHash, isUrgent: boolean): Promise<void> | undefined;
+  /** Whether a change may begin at once. If so, it has begun. */
+  tryEnter(caller: CallerHash): boolean;
+  /** Resolves when a change may begin. Urgent ones begin before others of their caller. Rejects with `StoreUnavailable`. */
+  enter(caller: CallerHash, options: { isUrgent: boolean }): Promise<void>;
   /** Ends a change that has begun. */
   leave(caller: CallerHash): void;
 };
 
-export const unlimited: Limiter = { enter() {}, leave() {} };
+export const unlimited: Limiter = { tryEnter: () => true, enter: async () => {}, leave() {} };

@@ -142,8 +142,7 @@ export class ReplyLost extends StoreUnavailable {
 export function byIteration<Work, Result>(
   run: (work: readonly Work[]) => Promise<(Result | Error)[]>,
 ) {
-  const batchScheduleFn = (dispatch: () => void) => void setImmediate(dispatch);
-  return new DataLoader<Work, Result>(run, { cache: false, batchScheduleFn });
+  return new DataLoader<Work, Result>(run, { cache: false, batchScheduleFn: setImmediate });
 }
 
 /** Takes a log line: its details, and its message. */

@@ -6,8 +6,8 @@ import type { Sent } from '../upstream-error.ts';
 import { createConnector } from './connector.ts';
 import { KeepAlive } from './keep-alive.ts';
 import type { Connection } from './send-once.ts';
+import { acceptUnrequested } from './socket-changes.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { acceptUnrequested } from './unrequested-response.ts';
 
 export type ConnectionOptions = {
   baseUrl: URL;

@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { UpstreamError } from '../upstream-error.ts';
-import { readAfterFailedWrite } from './early-response.ts';
+import { readAfterFailedWrite } from './socket-changes.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** After so long without a packet, the kernel asks once a second whether the other side still exists, and gives up after ten. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
 import { memo } from '../../lib/memo.ts';
 import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import type { Operation, UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, Connections } from './connections.ts';
-import { emptyContent } from './empty-content.ts';
 import { defineRequest } from './got-request.ts';
 import type { EndIteration, Exchange, RawResponse } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -71,3 +71,18 @@ export function createTransport(options: TransportOptions) {
 function uniqueSearch(name: string, search: string): string {
   return `${search === '' ? '?' : '&'}${encodeURIComponent(name)}=${randomUUID()}`;
 }
+
+/** The header of a request that says that it has no content. A request of undici may have it, too. */
+export const emptyContent = { 'content-length': '0' };
+
+/**
+ * undici leaves this header out of a GET without saying so. It is put back here, by the hook through which undici lets tracing
+ * tools add headers. The reason: HTTP clients of .NET, and so proxies such as YARP, repeat a GET without content when its
+ * connection breaks, but never one with this header (docs/decisions/0029).
+ */
+subscribe('undici:request:create', (message) => {
+  const { request }: { request?: unknown } = Object(message);
+  const { method, contentLength, headers }: Record<string, unknown> = Object(request);
+  const isEmpty = method === 'GET' && contentLength === 0 && Array.isArray(headers);
+  if (isEmpty && !headers.includes('content-length')) headers.push('content-length', '0');
+});

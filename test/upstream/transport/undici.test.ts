@@ -33,7 +33,7 @@ async function startTexts(...texts: string[]) {
   return { heads, ...startOutcomes(url) };
 }
 
-// empty-content.ts
+// got-client.ts
 
 /** The values of a header in the head of a request. */
 const valuesOf = (head: string, name: string) =>
@@ -47,7 +47,7 @@ test('a GET that may change state says that it has no content, and other request
   expect(lengths).toEqual([['0'], ['0'], [], ['2']]);
 });
 
-// unrequested-response.ts
+// socket-changes.ts: acceptUnrequested
 
 const proceed = 'HTTP/1.1 100 Continue\r\n\r\n';
 const interim = `${proceed}HTTP/1.1 102 Processing\r\n\r\n${proceed}HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n`;
@@ -70,7 +70,7 @@ test('a 100 alone is no response', async () => {
   expect(await startOutcomes(url).write()).toBe('unknown: UPSTREAM_UNAVAILABLE');
 });
 
-// early-response.ts
+// socket-changes.ts: readAfterFailedWrite
 
 /**
  * Rejects a request when its first bytes have arrived, and closes the connection with the rest unread. This happens in a thread,
