@@ -28,6 +28,9 @@ export type JwtConfig = {
 /** Types of JWTs that an issuer also issues, and that are registered for something other than access tokens. */
 const otherTypes = new Set(['dpop+jwt', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt']);
 
+/** Values of the claims `typ` (Keycloak) and `token_use` (Cognito), which name the kind of a token, for all but access tokens. */
+const otherKinds = new Set(['id', 'refresh', 'offline', 'logout']);
+
 /** Claims that only an ID token has (OpenID Connect Core, sections 3.1.3.6 and 3.3.2.11). */
 const idTokenClaims = ['at_hash', 'c_hash'];
 
@@ -82,6 +85,8 @@ function checkClaims(claims: JWTPayload, { audiences, audienceClaim, tenant }: I
   if (tenant && claims.tid !== tenant.id) throw wrongClaim(claims, 'iss');
 }
 
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
 /** The form in which types are compared. `application/` may be left out of a media type (RFC 7515, section 4.1.9). */
 export function normalizeType(type: string): string {
   return type.toLowerCase().replace(/^application\//, '');
@@ -92,12 +97,13 @@ export function normalizeType(type: string): string {
  * key that nobody checks. The claim of the error is `typ` or `cnf`.
  */
 function checkKind({ payload, protectedHeader }: JWTVerifyResult, kinds: JwtConfig): void {
-  const { typ } = protectedHeader;
-  const type = typeof typ === 'string' ? normalizeType(typ) : '';
+  const type = normalizeType(textOf(protectedHeader.typ));
   const isAccepted = kinds.types === undefined || kinds.types.includes(type);
-  // Cognito says so in `token_use`. The other value is `access`.
-  const isIdToken = payload.token_use === 'id' || idTokenClaims.some((claim) => claim in payload);
-  if (!isAccepted || otherTypes.has(type) || isIdToken) {
+  const isOther =
+    otherTypes.has(type) ||
+    [payload.typ, payload.token_use].some((kind) => otherKinds.has(textOf(kind).toLowerCase())) ||
+    idTokenClaims.some((claim) => claim in payload);
+  if (!isAccepted || isOther) {
     throw new errors.JWTClaimValidationFailed('no accepted access token', payload, 'typ');
   }
   if ('cnf' in payload && !kinds.isBindingChecked) {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { faultOfStoreUrl } from '@ledger-gateway/at-most-once/check-store';
 import { z } from 'zod';
 import type { Issuer } from '../auth/issuer.ts';
-import { type KeySet, keySet } from '../auth/key-set.ts';
+import { algorithmNames, type KeySet, keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/verify.ts';
 import { printable } from '../lib/short-text.ts';
 import { readPolicy } from '../policy/policy-file.ts';
@@ -82,10 +82,6 @@ export function someOf<Name extends string>(names: Name[]) {
 /** Where the audit record is written. */
 export const audit = z.string().regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
 
-/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
-const algorithmNames = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(
-  ' ',
-);
 const algorithm = oneOf(...algorithmNames);
 export const algorithms = someOf(algorithmNames);
 

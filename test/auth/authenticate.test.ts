@@ -165,6 +165,14 @@ test.each<[string, string, () => string | Promise<string>, changed?: Partial<Jwt
   ['of a type, signed by a foreign key', 'signature', () => foreign.sign({}, { typ: 'dpop+jwt' })],
   ['with the hash of an access token', 'type', () => sign({ at_hash: 'a' })],
   ['with the hash of a code', 'type', () => sign({ c_hash: 'a' })],
+  // Keycloak writes the kind of a token in this claim, and `Bearer` or `DPoP` in an access token.
+  ...['ID', 'Refresh', 'Offline', 'Logout'].map((typ): [string, string, () => Promise<string>] => [
+    `with the claim typ: ${typ}`,
+    'type',
+    () => sign({ typ }),
+  ]),
+  ['with the claim typ: Bearer', 'accepted', () => sign({ typ: 'Bearer' })],
+  ['with the claim typ, which is no text', 'accepted', () => sign({ typ: ['ID'] })],
   ['with a nonce', 'accepted', () => sign({ nonce: 'a' })],
   ['bound to a key', 'bound', () => sign({ cnf: { jkt: 'a' } })],
   ['bound to a certificate', 'bound', () => sign({ cnf: { 'x5t#S256': 'a' } })],
@@ -371,6 +379,7 @@ test.each(['file', 'server'])(
   async (source) => {
     const small = { kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'small' };
     const other = { kty: 'other', kid: 1 };
+    const encryption = { ...es256.jwk, use: 'enc' };
     const set = (...keys: object[]) => ({ keys: [es256.jwk, ...keys] });
     const server = await startService(json(set(small, other)));
     const { resultOf, logs, useKeys } = createTestAuthenticator(
@@ -388,6 +397,8 @@ test.each(['file', 'server'])(
     useKeys(set());
     useKeys(set(other));
     expect(logs).toHaveLength(2);
+    useKeys(set(encryption));
+    expect(logs[2]).toMatchObject({ level: 30, keys: [{ fault: 'not for signatures' }] });
   },
 );
 
