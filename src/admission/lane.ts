@@ -44,7 +44,7 @@ export class Lane {
    * Returns undefined if work of a request may run now, in a new turn or as part of the current one. Otherwise returns a
    * promise that resolves when its turn begins, and rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
-  take(caller: AdmissionKey, since: number, signal?: AbortSignal): Promise<void> | undefined {
+  turn(caller: AdmissionKey, since: number, signal?: AbortSignal): Promise<void> | undefined {
     const running = this.#running;
     if (running) {
       const isPart = running.caller === caller && running.since === since;

@@ -66,7 +66,7 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
   if (isCut(fd)) output.write('\n');
   metrics.watchOutput('audit', output);
   const reportDropped = () => {
-    const lines = output.takeDropped();
+    const lines = output.droppedSinceLast();
     if (lines === 0) return;
     const line: AuditLine = { audit: 'dropped', time: new Date().toISOString(), lines };
     output.write(textOf(line));

@@ -126,7 +126,7 @@ async function authenticate(request: FastifyRequest, options: GraphqlRouteOption
     if (!credentials && !(options.introspection && isShort)) throw missingToken();
     return credentials;
   } catch (error) {
-    await options.lane.take(ANONYMOUS, request.receivedAt);
+    await options.lane.turn(ANONYMOUS, request.receivedAt);
     throw error;
   }
 }
@@ -193,7 +193,7 @@ function createScope(
     identity: forwarded ? hash('sha256', JSON.stringify([tokenHash, forwarded])) : tokenHash,
     requestId: id,
     reservation,
-    turn: (signal) => lane.take(caller.admissionKey, receivedAt, signal),
+    turn: (signal) => lane.turn(caller.admissionKey, receivedAt, signal),
     trace: traceHeaders(headers),
     forwarded,
     signal: disconnected,
@@ -222,7 +222,7 @@ function givenKeyOf({ headers, body }: FastifyRequest): GivenKey {
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, state } = request;
-  const turn = lane.take(request.admissionKey, request.receivedAt);
+  const turn = lane.turn(request.admissionKey, request.receivedAt);
   if (turn) await turn;
   // A client that has left while its body was parsed could not learn the outcome of a write.
   if (reply.raw.closed) throw clientDisconnected();

@@ -37,7 +37,7 @@ export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
     // Parsing a short body takes less than 0.1 ms.
     if (body.length < 4096) return parse(body);
     // The request keeps its memory until the body is parsed, even if the client disconnects meanwhile.
-    const turn = Promise.resolve(lane.take(request.admissionKey, request.receivedAt));
+    const turn = Promise.resolve(lane.turn(request.admissionKey, request.receivedAt));
     request.processing = turn.then(() => parse(body));
     return request.processing;
   });

@@ -42,7 +42,7 @@ export class LogOutput {
   }
 
   /** The number of lines that were dropped since the last call. The caller reports them. */
-  takeDropped(): number {
+  droppedSinceLast(): number {
     const lines = this.dropped - this.#reported;
     this.#reported = this.dropped;
     return lines;
@@ -138,7 +138,7 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
 export function createLog(level: string, output: LogOutput): Logger {
   const log = createLogger(level, output);
   setInterval(() => {
-    const dropped = output.writeNow() === undefined ? output.takeDropped() : 0;
+    const dropped = output.writeNow() === undefined ? output.droppedSinceLast() : 0;
     if (dropped > 0) log.warn({ dropped }, 'log lines dropped');
   }, 100).unref();
   process.once('exit', () => output.flushBeforeExit());

@@ -15,7 +15,7 @@ const MAX_UNRESERVED = 131_072;
 /** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
 const DECODED = 5;
 
-type Limits = ExchangeLimits & {
+type ReadLimits = ExchangeLimits & {
   /** Resolves when there is memory to receive and decode so many bytes. Undefined if no wait is necessary. */
   reserve(bytes: number): Promise<void> | undefined;
 };
@@ -26,7 +26,7 @@ export function limitsOf(
   reservation: Reservation,
   maxBytes: number,
   signal: AbortSignal,
-): Limits {
+): ReadLimits {
   let received = 0;
   return {
     signal,
@@ -47,7 +47,7 @@ export function limitsOf(
 export async function readResponse<Result>(
   operation: UpstreamRequest<Result>['operation'],
   response: RawResponse,
-  limits: Limits,
+  limits: ReadLimits,
   scope: RequestScope,
   reservation: Reservation,
 ): Promise<Result> {
@@ -75,7 +75,7 @@ export async function readResponse<Result>(
 }
 
 /** The parsed body of a response with an error status. Undefined if it cannot be read: then its status says all. */
-async function readErrorBody(response: RawResponse, limits: Limits): Promise<unknown> {
+async function readErrorBody(response: RawResponse, limits: ReadLimits): Promise<unknown> {
   try {
     return parseBody(await responseBody(response, limits));
   } catch (error) {

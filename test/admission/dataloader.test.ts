@@ -11,9 +11,9 @@ import { Lane } from '../../src/admission/lane.ts';
 /** Calls `work` in a turn, and resolves to what happened, in order, up to the end of the turn. */
 async function turnOf(happened: string[], work: () => void): Promise<string[]> {
   const lane = new Lane();
-  lane.take('caller', 1);
+  lane.turn('caller', 1);
   work();
-  await lane.take('another caller', 2);
+  await lane.turn('another caller', 2);
   return [...happened, 'end of the turn'];
 }
 

@@ -33,7 +33,7 @@ async function iterations(lane: Lane, works: Work[], otherMs = 0): Promise<numbe
   };
   setImmediate(count);
   const ran = works.map(async ([caller, ms = 0], since) => {
-    await lane.take(caller, since);
+    await lane.turn(caller, since);
     work(ms);
     return iteration;
   });
@@ -76,34 +76,34 @@ test('work of another caller does not wait behind that of one', async () => {
 
 test('what a request does after its turn belongs to it, until it has taken some milliseconds', async () => {
   const lane = new Lane();
-  expect(lane.take('a', 0)).toBeUndefined();
+  expect(lane.turn('a', 0)).toBeUndefined();
   await Promise.resolve();
-  expect(lane.take('a', 0)).toBeUndefined();
-  expect(lane.take('a', 1)).toBeInstanceOf(Promise);
+  expect(lane.turn('a', 0)).toBeUndefined();
+  expect(lane.turn('a', 1)).toBeInstanceOf(Promise);
   work(9);
-  const next = lane.take('a', 0);
+  const next = lane.turn('a', 0);
   expect(next).toBeInstanceOf(Promise);
   await expect(next).resolves.toBeUndefined();
 });
 
 test('work that is not wanted any more does not wait', async () => {
   const lane = new Lane();
-  lane.take('a', 0);
+  lane.turn('a', 0);
   const controller = new AbortController();
-  const waiting = lane.take('b', 0, controller.signal);
+  const waiting = lane.turn('b', 0, controller.signal);
   controller.abort();
   const disconnected = { code: 'CLIENT_DISCONNECTED' };
   await expect(waiting).rejects.toMatchObject(disconnected);
-  lane.take('a', 0);
-  await expect(lane.take('b', 0, AbortSignal.abort())).rejects.toMatchObject(disconnected);
+  lane.turn('a', 0);
+  await expect(lane.turn('b', 0, AbortSignal.abort())).rejects.toMatchObject(disconnected);
 });
 
 test('of one caller, the work of the oldest request goes first, whenever it asks for its turn', async () => {
   const lane = new Lane();
   const order: number[] = [];
-  lane.take('other', 0);
+  lane.turn('other', 0);
   const take = async (since: number) => {
-    await lane.take('a', since);
+    await lane.turn('a', since);
     order.push(since);
   };
   await Promise.all([take(9), take(3), take(1), take(2)]);

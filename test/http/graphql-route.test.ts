@@ -73,7 +73,7 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
 function holdTurns() {
   const lane = createLane();
   const turn = Promise.withResolvers<void>();
-  const take = jest.spyOn(lane, 'take').mockReturnValueOnce(turn.promise);
+  const take = jest.spyOn(lane, 'turn').mockReturnValueOnce(turn.promise);
   const taken = () => until(() => take.mock.calls.length > 0);
   return { lane, turn, take, taken };
 }

@@ -31,7 +31,7 @@ export function scopeOf(
     identity: `hash of ${token}`,
     requestId: 'request-1',
     reservation: createMemory().open(admissionKey),
-    turn: (signal) => lane.take(admissionKey, 0, signal),
+    turn: (signal) => lane.turn(admissionKey, 0, signal),
     trace: undefined,
     forwarded: undefined,
     signal,

@@ -68,12 +68,12 @@ export class Connections {
   }
 
   /**
-   * Takes a connection for one exchange, at the end of an iteration of the event loop. undici waits for one more before it uses a
+   * Acquires a connection for one exchange, at the end of an iteration of the event loop. undici waits for one more before it uses a
    * connection again, so a poll comes in between: what has arrived on the connection is noticed. If the service has closed it,
    * undici opens another one.
    */
-  take(effect: 'read' | 'write'): Required<Connection> {
-    const open = this.#takeIdle(effect) ?? this.#open();
+  acquire(effect: 'read' | 'write'): Required<Connection> {
+    const open = this.#reuseIdle(effect) ?? this.#open();
     return {
       dispatcher: open.client,
       reset: !this.#isShared,
@@ -103,7 +103,7 @@ export class Connections {
    * A read takes the connection that was idle for longest: it shows how long the service keeps one, and it may be repeated. A
    * write takes the one that was idle for the shortest time, if it is certain to be open.
    */
-  #takeIdle(effect: 'read' | 'write'): Open | undefined {
+  #reuseIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
     this.#endRests(now);
     const rested = this.#rested;

@@ -33,7 +33,7 @@ export type ExchangeLimits = BodyLimits & {
   signal: AbortSignal;
 };
 
-type Limits = ExchangeLimits & {
+type ExchangeOptions = ExchangeLimits & {
   /** Called right before the request is sent. Throws an UpstreamError if it may not be sent any more. */
   mayStart?: (() => void) | undefined;
   /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
@@ -54,7 +54,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   sent: Sent = notBegun.sent;
   /** The status of a response that waits for memory or for its turn. If it is late, that is not because of the service. */
   pausedStatus: number | undefined;
-  readonly #limits: Limits;
+  readonly #limits: ExchangeOptions;
   readonly #response = Promise.withResolvers<RawResponse>();
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #ended = false;
   #errorTimer: NodeJS.Timeout | undefined;
 
-  constructor(limits: Limits) {
+  constructor(limits: ExchangeOptions) {
     this.#limits = limits;
   }
 
@@ -78,20 +78,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
    */
   send(
     request: Dispatcher.DispatchOptions,
-    take: () => Connection,
+    acquire: () => Connection,
     endIteration: EndIteration = setImmediate,
   ): Promise<RawResponse> {
     const { signal } = this.#limits;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
-    else endIteration(() => this.#dispatch(request, take));
+    else endIteration(() => this.#dispatch(request, acquire));
     return this.#response.promise;
   }
 
-  #dispatch(request: Dispatcher.DispatchOptions, take: () => Connection): void {
+  #dispatch(request: Dispatcher.DispatchOptions, acquire: () => Connection): void {
     if (this.#ended) return;
     try {
-      this.#connection = take();
+      this.#connection = acquire();
       const { dispatcher, reset = false } = this.#connection;
       dispatcher.dispatch({ ...request, reset }, this);
     } catch (error) {

@@ -527,11 +527,11 @@ test('at most 512 connections are idle after their rest, and those that were idl
     observer: { opened() {}, closedEarly() {}, surplus() {} },
   });
   closeAfterTest(() => connections.close());
-  const taken = Array.from({ length: 514 }, () => connections.take('read'));
+  const taken = Array.from({ length: 514 }, () => connections.acquire('read'));
   for (const { release } of taken) release({}, 'yes');
   expect(taken.some(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'))).toBe(false);
   pass(REST_MS);
-  connections.take('read');
+  connections.acquire('read');
   const isDestroyed = taken.map(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'));
   expect(isDestroyed.indexOf(false)).toBe(2);
   expect(isDestroyed.lastIndexOf(true)).toBe(1);
@@ -542,7 +542,7 @@ test('closing ends idle connections at once, and those in use after their respon
     ...{ baseUrl: new URL('http://127.0.0.1:1'), timeoutMs: 1000, tls: {} },
     observer: { opened() {}, closedEarly() {}, surplus() {} },
   });
-  const [idle, inUse] = [connections.take('read'), connections.take('read')];
+  const [idle, inUse] = [connections.acquire('read'), connections.acquire('read')];
   idle.release({}, 'yes');
   connections.close();
   expect(idle.dispatcher).toMatchObject({ destroyed: true });
