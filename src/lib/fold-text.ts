@@ -100,7 +100,7 @@ export function withoutPunctuation(folded: string): string {
 }
 
 /** What is between two words: blanks, and marks that are not a part of a number, as in a row of a CSV file. */
-const betweenWords = /[\s;|]+|(?<![0-9])[,:_/]|[,:_/](?![0-9])/;
+const betweenWords = /[\s;|_]+|(?<![0-9])[,:/]|[,:/](?![0-9])/;
 /** Quotes and brackets around a word, and marks behind it. */
 const aroundWord = /^[\p{Ps}\p{Pi}"]+|[\p{Pe}\p{Pf}",;:.]+$/gu;
 

@@ -83,7 +83,7 @@ test.each<[search: string, words: string[]]>([
   ['445710\tTVA collectée', ['445710', 'tva', 'collectee']],
   ['"445710";"TVA ""collectée"""', ['445710', 'tva', 'collectee']],
   ['4010_Kfz-Steuer/Inland: (alt)', ['4010', 'kfzsteuer', 'inland', 'alt']],
-  ['19,6 % 2019/20 10:30 1_000', ['19,6', '%', '2019/20', '10:30', '1_000']],
+  ['19,6 % 2019/20 10:30 4010_1. Bank', ['19,6', '%', '2019/20', '10:30', '4010', '1', 'bank']],
 ])('the words of %j', (search, words) => {
   expect(foldedWords(search).filter(Boolean)).toEqual(words);
 });

@@ -45,8 +45,9 @@ export const GlCodeOrder = {
   /** By name, as the Unicode Collation Algorithm sorts texts. Numbers are compared as numbers. Rows without a name come last. */
   NAME: 'NAME',
   /**
-   * The order of the service. With a `search`, the codes that are equal to its text come first, then those that begin with
-   * it, and then the others. Punctuation and blanks do not matter.
+   * The order of the service. With a `search`, the code that is its text comes first, then a code that is one of its words,
+   * then the codes that begin with the text, those that begin with one of its words, and then the others. Punctuation and
+   * blanks do not matter, but of equal codes, those that are written as in the text come first.
    */
   SERVICE: 'SERVICE'
 } as const;
