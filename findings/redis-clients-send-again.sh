@@ -6,8 +6,8 @@
 # How to read the table: how often Redis executes one INCR, and the result that the program gets. "1 lost": the connection is closed
 # instead of the first reply. "30 lost": instead of the first thirty replies.
 #
-# Seen on 2026-11-29 with Node 24.21.0, the versions of npm in the script, and Debian 12: redis-server 5:7.0.15-1~deb12u10, ruby-redis 4.8.0-1,
-# python3-redis 4.3.4-3, php-redis 5.3.7+4.3.0-3, php-predis 1.1.10-2, libredis-perl 2:2.000-1.
+# Seen on 2026-11-29 with Node 24.21.0, the versions of npm in the script, and Debian 12: redis-server 5:7.0.15-1~deb12u10, ruby-redis
+# 4.8.0-1, python3-redis 4.3.4-3, php-redis 5.3.7+4.3.0-3, php-predis 1.1.10-2, libredis-perl 2:2.000-1.
 #
 #|                                      1 lost      30 lost
 #| ioredis 6.0.0                           2 2        31 31

@@ -65,7 +65,8 @@ await start('fastify', fastify.server);
 const hono = new Hono().all('*', ({ req }) => proxy(target + req.path, req.raw));
 hono.onError((_, context) => context.text('no', 500));
 await start('hono', http.createServer(getRequestListener(hono.fetch)));
-await start('h3', http.createServer(toNodeHandler(new H3({ silent: true }).all('/**', (event) => proxyRequest(event, target + event.url.pathname)))));
+const h3 = new H3({ silent: true }).all('/**', (event) => proxyRequest(event, target + event.url.pathname));
+await start('h3', http.createServer(toNodeHandler(h3)));
 await start('middleware', http.createServer(createProxyMiddleware({ target, logger: { info() {}, warn() {}, error() {} } })));
 END
 cat > "$folder/clients.js" <<'END'
