@@ -28,13 +28,18 @@ const lists: Readonly<Record<string, readonly object[]>> = {
   arabic: [row('100101', 'حق استخدام الأصول (IFRS 16)', 'أصول (A)')],
 };
 
+/** The status record with which the service fails for the project `locked`. */
+const locked = { invoice_id: 1, message: 'The database is locked.', status: 1 };
+
 let stack: WebStack;
 
 beforeAll(async () => {
   const service = await startStub((response, { url }) => {
-    const list = lists[new URL(url, 'http://service').searchParams.get('project') ?? ''];
+    const project = new URL(url, 'http://service').searchParams.get('project') ?? '';
+    const list = lists[project];
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ service_status: { status: 0 }, list }));
+    if (project === 'locked') response.writeHead(500).end(JSON.stringify(locked));
+    else response.end(JSON.stringify({ service_status: { status: 0 }, list }));
   });
   stack = await startWebStack({ UPSTREAM_MAX_RESPONSE_BYTES: '3000' }, service);
 });
@@ -42,26 +47,32 @@ beforeAll(async () => {
 beforeEach(() => stack.restart());
 
 /** Shows the list of a project. */
-async function show(project: keyof typeof lists): Promise<void> {
+async function show(project: string): Promise<void> {
   await stack.visit('GL codes');
-  await stack.page.getByLabel('Project').fill(String(project));
+  await stack.page.getByLabel('Project').fill(project);
   await stack.page.getByRole('button', { name: 'Show codes' }).click();
 }
 
 test.each([
   [
+    'locked',
+    'The ledger reported a fault of its own.',
+    'The service failed and says: "The database is locked."',
+  ],
+  [
     'too-long',
+    'The answer of the ledger cannot be used.',
     'longer than 3000 bytes, which is more than this gateway reads (UPSTREAM_MAX_RESPONSE_BYTES)',
   ],
-  ['bad-row', 'row 2 has no code'],
+  ['bad-row', 'The answer of the ledger cannot be used.', 'row 2 has no code'],
 ])(
   'why a list cannot be shown is said in words that a user can pass on: %s',
-  async (project, why) => {
+  async (project, what, why) => {
     const { page } = stack;
     await show(project);
     await outcomeOf(page).waitFor();
     const told = await outcomeOf(page).textContent();
-    expect(told).toContain('The answer of the ledger cannot be used.');
+    expect(told).toContain(what);
     expect(told).toContain(why);
     expect(told).toMatch(/Reference: [\w-]{36}/);
     // Once the operators have mended it, or if the response was only cut off.

@@ -46,7 +46,11 @@ function unknown(done: string) {
 const expected: Record<Operation, Partial<Record<ScenarioName | '', string[]>>> = {
   'GL codes': {
     ...outcomes('list the codes', 'this is the complete list', 'No codes were loaded.'),
-    'http-500': ['The ledger cannot be reached at the moment.', 'No codes were loaded.'],
+    'http-500': [
+      'The ledger reported a fault of its own.',
+      'No codes were loaded.',
+      'The service failed.',
+    ],
   },
   Approvers: {
     '': ['The approvers were saved.'],

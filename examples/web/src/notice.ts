@@ -192,6 +192,10 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
         details: [nothingDone, error.message],
       };
     case 'UPSTREAM_FAILED':
+      return {
+        ...problem('The ledger reported a fault of its own.'),
+        details: [nothingDone, error.message], // With the words of the ledger, if it says why.
+      };
     case 'UPSTREAM_TIMEOUT':
     case 'UPSTREAM_UNAVAILABLE':
     case 'HTTP_502':
