@@ -78,7 +78,7 @@ export type GraphqlRequest = {
   state: RequestState;
 };
 
-/** Executes a request. Rejects with a GatewayError if it is not executed. */
+/** Executes a request. Throws a GatewayError, or rejects with it, if it is not executed. */
 export type Execute = (
   request: GraphqlRequest,
 ) => Promise<{ status: number; headers: Iterable<[string, string]>; body: string }>;

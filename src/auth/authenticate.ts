@@ -55,9 +55,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
    * The credentials of a request, or a promise of them if its token is not remembered. Null if it has no `Authorization` header.
    * Throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if the key of a token cannot be fetched.
    */
-  function authenticate(
-    request: IncomingMessage,
-  ): Credentials | null | Promise<Credentials | null> {
+  function authenticate(request: IncomingMessage): Credentials | null | Promise<Credentials> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request, config.isBindingChecked);
     if (typeof token !== 'string') throw rejected(token);

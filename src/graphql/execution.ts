@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import type {
   ApolloServerPlugin,
   GraphQLRequest,
@@ -34,22 +35,26 @@ export function createExecution(
 ): ApolloServerPlugin<RequestContext> {
   const format = (error: GraphQLError | GatewayError) =>
     formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
+  const toResponse = ({ data = null, errors = [] }: ExecutionResult, http: HTTPGraphQLHead) => {
+    for (const error of errors) setHead(http, error);
+    return errors.length > 0 ? { errors: errors.map(format), data } : { data };
+  };
   const listener: GraphQLRequestListener<RequestContext> = {
-    async responseForOperation({ operation, request, contextValue, response: { http } }) {
+    responseForOperation({ operation, request, contextValue, response: { http } }) {
       const { document, state } = contextValue;
       // Apollo would execute a document that is not checked.
       if (!document) throw new Error('The document of a request was not checked.');
       const limits = contextValue.scope ? contextValue.limits() : undefined;
-      const respond = async (result: FormattedExecutionResult) => {
-        const admitting = limits?.admitResponse(result);
-        if (admitting) await admitting;
-        return { http, body: { kind: 'single' as const, singleResult: result } };
+      const respond = (singleResult: FormattedExecutionResult) => {
+        const response = { http, body: { kind: 'single' as const, singleResult } };
+        return limits?.admitResponse(singleResult)?.then(() => response) ?? response;
       };
       if (document.faults.length > 0) {
         http.status = 400;
-        return respond({ errors: document.faults.map((fault) => formatError(fault, fault)) });
+        const errors = document.faults.map((fault) => formatError(fault, fault));
+        return Promise.resolve(respond({ errors }));
       }
-      if (!operation) return null; // Apollo reports this error.
+      if (!operation) return Promise.resolve(null); // Apollo reports this error.
       const { operation: type, name } = operation;
       state.operation = name?.value ?? type; // At most 256 characters (document-limits.ts).
       // The names are those of OpenTelemetry's conventions for GraphQL. The name of the span does not contain that of the
@@ -58,9 +63,8 @@ export function createExecution(
       return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
         try {
           const result = await run(document, operation, request, contextValue, limits);
-          const { data = null, errors = [] } = result;
-          for (const error of errors) setHead(http, error);
-          return await respond(errors.length > 0 ? { errors: errors.map(format), data } : { data });
+          const response = respond(toResponse(result, http));
+          return isPromise(response) ? await response : response;
         } catch (error) {
           const isRejection = error instanceof GraphQLError || error instanceof GatewayError;
           if (!isRejection) throw error; // This is a bug of the gateway.

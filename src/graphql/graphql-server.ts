@@ -63,7 +63,7 @@ export async function startGraphql(options: GraphqlOptions) {
   });
   await apollo.start();
   return {
-    async execute(given: GraphqlRequest) {
+    execute(given: GraphqlRequest) {
       const { method, scope, state } = given;
       const request = { ...given, search: withoutEmptyParameters(given.search) };
       const named = documentRequestOf(request);
@@ -75,14 +75,14 @@ export async function startGraphql(options: GraphqlOptions) {
       }
       const { search, body } = isById ? byText(request, document.text) : request;
       const context = createContext(options.context, scope, state, document);
-      const response = await apollo.executeHTTPGraphQLRequest({
+      const response = apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method, headers: headersOf(request), search, body },
         context: async () => context,
       });
-      if (response.body.kind !== 'complete')
-        throw new Error('Incremental delivery is not supported.');
-      const { status = 200, headers } = response;
-      return { status, headers, body: response.body.string };
+      return response.then(({ status = 200, headers, body }) => {
+        if (body.kind !== 'complete') throw new Error('Incremental delivery is not supported.');
+        return { status, headers, body: body.string };
+      });
     },
     /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
     trust: (manifests: readonly Manifest[]) => documents.trust(manifests),

@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { buildSubgraphSchema, type GraphQLResolverMap } from '@apollo/subgraph';
 import {
   type GraphQLFieldResolver,
@@ -85,7 +86,8 @@ function observed(
         const result = await resolve(source, args, context, info);
         const member: Member = Object(result);
         note(member.__typename ?? 'ok', member);
-        return await limited(result, isWrite, context, info);
+        const limiting = limited(result, isWrite, context, info);
+        return isPromise(limiting) ? await limiting : limiting;
       } catch (error) {
         note(codeOf(error));
         fail(span, codeOf(error));

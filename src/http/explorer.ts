@@ -14,7 +14,7 @@ type Asset = { url: string; type: string; gzipped: Promise<Buffer> };
 export type Explorer = (
   request: FastifyRequest,
   reply: FastifyReply,
-) => Promise<FastifyReply | undefined>;
+) => Promise<FastifyReply> | undefined;
 
 const commonPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
@@ -39,13 +39,14 @@ export async function createExplorer(
   const render = kind === 'sandbox' ? sandbox : graphiql;
   const { html, assets = [], policy } = await render(documents, headers);
   const page = gzip(html);
-  return async (request, reply) => {
+  return (request, reply) => {
     const asset = assets.find(({ url }) => url === request.url);
     if (!asset && !acceptsPage(request)) return undefined;
     if (asset) reply.header('cache-control', 'public, max-age=31536000, immutable');
     else reply.header('content-security-policy', [commonPolicy, ...policy].join('; '));
     reply.type(asset?.type ?? 'text/html; charset=utf-8');
-    return reply.header('content-encoding', 'gzip').send(await (asset?.gzipped ?? page));
+    reply.header('content-encoding', 'gzip');
+    return (asset?.gzipped ?? page).then((bytes) => reply.send(bytes));
   };
 }
 

@@ -80,20 +80,19 @@ export function registerGraphqlRoute(
     url: '/graphql',
 
     // This runs before the body is read, so that a client without a valid token cannot send one.
-    async onRequest(request, reply) {
+    onRequest(request, reply, done) {
       drain.requestArrived();
-      if (options.explorer && (await options.explorer(request, reply))) return reply;
+      const page = options.explorer?.(request, reply);
+      if (page) return page;
       request.span = startRequestSpan(request, reply);
       if (!acceptedType(request.headers)) throw new InvalidRequest(406);
-      const credentials = await authenticate(request, options);
-      if (credentials) request.state.caller = credentials.caller;
-      if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
-      request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
-      if (!options.requests.tryEnter(request.admissionKey)) await enter(request, options);
-      const reservation = openReservation(request, reply, options);
-      request.scope = credentials && createScope(request, credentials, reservation, options);
-      if (request.headers.expect !== undefined) reply.raw.writeContinue();
-      return undefined;
+      const credentials = authenticate(request, options);
+      // Most requests wait for nothing here, and need no promise.
+      const admitting = isPromise(credentials)
+        ? credentials.then((found) => admit(request, reply, found, options))
+        : admit(request, reply, credentials, options);
+      if (!admitting) done();
+      return admitting;
     },
 
     handler(request, reply) {
@@ -114,30 +113,51 @@ export function registerGraphqlRoute(
   });
 }
 
-/** The credentials of a request. Null if the request has no token and may introspect. A rejection waits for CPU time. */
-async function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
+/**
+ * The credentials of a request, or a promise of them. Null if the request has no token and may introspect. A rejection waits for
+ * CPU time.
+ */
+function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
   const { raw, headers } = request;
+  const reject = async (error: unknown): Promise<never> => {
+    await options.lane.turn(ANONYMOUS, request.receivedAt);
+    throw error;
+  };
   try {
-    const found = options.authenticator.authenticate(raw);
-    const credentials = isPromise(found) ? await found : found;
+    const credentials = options.authenticator.authenticate(raw);
+    if (credentials) return isPromise(credentials) ? credentials.catch(reject) : credentials;
     const isShort =
       headers['transfer-encoding'] === undefined &&
       Number(headers['content-length'] ?? 0) <= 16_384; // Enough for introspection.
-    if (!credentials && !(options.introspection && isShort)) throw missingToken();
-    return credentials;
+    return options.introspection && isShort ? null : reject(missingToken());
   } catch (error) {
-    await options.lane.turn(ANONYMOUS, request.receivedAt);
-    throw error;
+    return reject(error);
   }
 }
 
-/** Waits for a place among the requests in progress. */
-function enter(
-  { admissionKey, disconnected: signal }: FastifyRequest,
+/** Gives a request a place among those in progress, with its scope. Undefined if it has the place at once. */
+function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  credentials: Credentials | null,
   options: GraphqlRouteOptions,
-) {
-  return options.requests.enter(admissionKey, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) options.metrics.shed();
+): Promise<void> | undefined {
+  const { headers, disconnected: signal } = request;
+  const { requests, metrics } = options;
+  if (credentials) request.state.caller = credentials.caller;
+  if (Number(headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
+  request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
+  const begin = () => {
+    const reservation = openReservation(request, reply, options);
+    request.scope = credentials && createScope(request, credentials, reservation, options);
+    if (headers.expect !== undefined) reply.raw.writeContinue();
+  };
+  if (requests.tryEnter(request.admissionKey)) {
+    begin();
+    return undefined;
+  }
+  return requests.enter(request.admissionKey, { signal }).then(begin, (error: unknown) => {
+    if (!signal.aborted) metrics.shed();
     throw error;
   });
 }

@@ -10,6 +10,11 @@ export type CodeTexts = Pick<GlCodeEntity, 'code' | 'name' | 'value'>;
 type Selection = Pick<QueryGlCodesArgs, 'only' | 'search' | 'codePrefix' | 'orderBy'>;
 type Turn = () => Promise<void> | undefined;
 
+/** Whether a selection keeps all codes, in the order of the service. */
+export function selectsAll({ only, search, codePrefix, orderBy }: Selection): boolean {
+  return !only && !search?.trim() && !codePrefix && orderBy === 'SERVICE';
+}
+
 /**
  * The codes of a list that `only`, `search` and `codePrefix` keep, sorted by `orderBy`. What a search finds begins with the codes
  * that are equal to its text, unless it is sorted otherwise.
@@ -22,7 +27,6 @@ export async function selectCodes<Code extends CodeTexts>(
   const wanted = search?.trim();
   const text = wanted || codePrefix ? await loaders.once(all, searchTextOf) : undefined;
   const order = orderBy === 'SERVICE' ? undefined : await loaders.once(all, orders[orderBy]);
-  if (!only && !text && !order) return all;
   return loaders.derive(all, () => {
     // A search without letters and digits must occur as it is.
     const found =

@@ -3,7 +3,7 @@ import type { QueryResolvers } from '../generated/resolvers.ts';
 import type { Loaders } from '../graphql/loaders.ts';
 import { operations } from '../upstream/declarations.ts';
 import { Duplicates, duplicates, type GlCodeEntity } from './gl-code.ts';
-import { selectCodes } from './gl-code-selection.ts';
+import { selectCodes, selectsAll } from './gl-code-selection.ts';
 import { statusMember } from './status-member.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -18,7 +18,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const loaders = context.loaders();
   const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip, first } = args;
-  const kept = await selectCodes(all, args, loaders);
+  const kept = selectsAll(args) ? all : await selectCodes(all, args, loaders);
   const isCut = skip > 0 || (first != null && first < kept.length);
   const page = () => kept.slice(skip, skip + (first ?? kept.length));
   const codes = isCut ? await loaders.derive(kept, page) : kept;

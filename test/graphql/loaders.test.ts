@@ -3,7 +3,8 @@ import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
-import { scopeOf } from '../support/upstream-call.ts';
+import { createLane } from '../support/admission.ts';
+import { glCodesOf, scopeOf } from '../support/upstream-call.ts';
 
 const noCalls: Calls = {
   read: () => Promise.reject(new Error('not expected')),
@@ -33,4 +34,25 @@ test('what is made of a list takes memory for a reference to each item', async (
   const list = Array.from({ length: 20_000 }, () => ({}));
   expect(await loadersOf(scope).derive(list, () => list.slice(1))).toHaveLength(19_999);
   expect(scope.reservation.peakBytes).toBe(160_000);
+});
+
+test('reads begin within the turn of their request, once each, when all of its root fields have been counted', async () => {
+  const happened: string[] = [];
+  const read: Calls['read'] = async ({ search }) => {
+    happened.push(`read ${search}`);
+    throw new Error('not expected to end well');
+  };
+  const lane = createLane();
+  const scope = scopeOf();
+  const { list } = createLoaders({ read }, scope, new ResponseLimits(scope, 1_000_000));
+  lane.turn('caller', 1);
+  for (const project of ['north', 'south', 'north']) {
+    happened.push(`field ${project}`);
+    list(glCodesOf(project), () => [], 0, project).catch(() => happened.push(`failed ${project}`));
+  }
+  await lane.turn('another caller', 2);
+  const reads = ['north', 'south'].map((project) => `read ${glCodesOf(project).search}`);
+  const failures = ['failed north', 'failed south', 'failed north'];
+  expect(happened.slice(0, 5)).toEqual(['field north', 'field south', 'field north', ...reads]);
+  expect(happened.slice(5).sort()).toEqual(failures.sort());
 });

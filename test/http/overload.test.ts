@@ -21,7 +21,7 @@ async function startOverloaded() {
   requests.tryEnter('another request');
   const { url } = await startTestServer({
     requests,
-    authenticator: { authenticate: async () => null },
+    authenticator: { authenticate: () => null },
     execute: async () => {
       state.executed += 1;
       return { status: 200, headers: [], body: '{"data":null}' };

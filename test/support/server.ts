@@ -21,7 +21,7 @@ export async function startTestServer({
   const fastify = await createServer({
     memory: createMemory(),
     requests: createGate({ limit: 100 }),
-    authenticator: { authenticate: async () => null },
+    authenticator: { authenticate: () => null },
     introspection: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     settings: {
