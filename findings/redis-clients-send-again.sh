@@ -22,7 +22,7 @@
 #| redis-cli                               1 error     1 error
 . "$(dirname "$0")/common.sh"
 
-need npm:npm redis-server:redis redis-cli:redis-tools ruby:ruby-redis php:php-redis perl:libredis-perl python3:python3-redis
+need npm:npm redis-server:redis-server redis-cli:redis-tools ruby:ruby-redis php:php-redis perl:libredis-perl python3:python3-redis
 print_versions redis-server redis-tools ruby-redis python3-redis php-redis php-predis libredis-perl
 install_from_npm ioredis@6.0.0 iovalkey@0.4.0 redis@6.3.1
 
