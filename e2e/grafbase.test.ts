@@ -33,9 +33,9 @@ async function startGrafbase(supergraphSdl: string, config: string): Promise<str
   for (const [name, sdl] of Object.entries(sdls)) {
     const [, url = ''] = new RegExp(`name: "${name}", url: "([^"]+)"`).exec(supergraphSdl) ?? [];
     writeFileSync(join(folder, `${name}.graphql`), sdl);
-    const table = `[subgraphs.${name}]\n`;
-    const addresses = `${table}url = "${url}"\nschema_path = "${name}.graphql"\n`;
-    toml = toml.includes(table) ? toml.replace(table, addresses) : `${toml}\n${addresses}`;
+    const addresses = `[subgraphs.${name}]\nurl = "${url}"\nschema_path = "${name}.graphql"\n`;
+    const table = new RegExp(`\\[subgraphs\\.${name}\\]\nurl = .*\nschema_path = .*\n`);
+    toml = table.test(toml) ? toml.replace(table, addresses) : `${toml}\n${addresses}`;
   }
   writeFileSync(join(folder, 'grafbase.toml'), toml);
   const address = `127.0.0.1:${await freePort()}`;
@@ -117,6 +117,24 @@ const restart = 'mutation { workflowAction(action: RESTART) { __typename } }';
     const { data, errors } = await send(url, await stack.token(), query, { input });
     expect(errors).toBeUndefined();
     expect(data).toEqual({ uploadWorkflowCsv: { __typename: 'WorkflowCsvUploaded' } });
+  });
+
+  test('every number for an identifier is rejected, in a variable as well as in the document', async () => {
+    const stack = await startStack();
+    const url = await start(stack.supergraphSdl);
+    const token = await stack.token();
+    const save = (id: string) => `saveApprovers(approvers: [{ approverId: ${id} }]) { __typename }`;
+    const ofVariable = `mutation ($id: ID) { ${save('$id')} }`;
+    const isSaved = async (document: string, variables?: Record<string, unknown>) =>
+      (await send(url, token, document, variables)).errors === undefined;
+
+    expect(await isSaved(`mutation { ${save('5')} }`)).toBe(false);
+    expect(await isSaved(ofVariable, { id: 5 })).toBe(false);
+    expect(await isSaved(ofVariable, { id: JSON.rawJSON('9007199254740993') })).toBe(false);
+    expect(stack.calls).toEqual([]);
+    expect(await isSaved(`mutation { ${save('"5"')} }`)).toBe(true);
+    expect(await isSaved(ofVariable, { id: '9007199254740993' })).toBe(true);
+    expect(stack.calls).toHaveLength(2);
   });
 
   test('a variable of a list must not have a default', async () => {

@@ -5,10 +5,15 @@ import { buildSubgraphSchema } from '@apollo/subgraph';
 import { stitchSchemas } from '@graphql-tools/stitch';
 import { expect, test } from '@jest/globals';
 import { parse } from 'graphql';
-import { type Context, ledgerSubschema } from '../examples/federation/stitching.ts';
+import {
+  type Context,
+  ledgerSubschema,
+  rejectRoundedIntegers,
+} from '../examples/federation/stitching.ts';
 import { ledgerSdl } from '../test/federation/composition.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { send, startStack } from './stack.ts';
+import { saveApproverThrough } from './supergraph.ts';
 
 /** A schema of another team, which stores the ids of GL codes. */
 const budgets = buildSubgraphSchema([
@@ -25,21 +30,26 @@ const budgets = buildSubgraphSchema([
   },
 ]);
 
-/** Starts a server that stitches the ledger with another schema, as the docs show it. */
-async function start() {
-  const stack = await startStack();
-  const ledger = ledgerSubschema(ledgerSdl, stack.gatewayUrl);
+/** Starts a server that stitches the ledger with another schema, as the docs show it. Returns its address. */
+async function startServer(gatewayUrl: string): Promise<string> {
+  const ledger = ledgerSubschema(ledgerSdl, gatewayUrl);
   const schema = stitchSchemas({ subschemas: [ledger, { schema: budgets }] });
   const server = new ApolloServer<Context>({
     schema,
     stopOnTerminationSignals: false,
-    plugins: [ApolloServerPluginInlineTraceDisabled()],
+    plugins: [ApolloServerPluginInlineTraceDisabled(), rejectRoundedIntegers],
   });
   closeAfterTest(() => server.stop());
   const { url } = await startStandaloneServer(server, {
     listen: { port: 0, host: '127.0.0.1' },
     context: async ({ req: { headers } }) => ({ headers }),
   });
+  return url;
+}
+
+async function start() {
+  const stack = await startStack();
+  const url = await startServer(stack.gatewayUrl);
   const token = await stack.token();
   return {
     calls: stack.calls,
@@ -90,4 +100,13 @@ test('an error keeps its code and request id', async () => {
   expect(errors).toMatchObject([
     { path: ['save'], extensions: { code: 'FORBIDDEN', requestId: expect.any(String) } },
   ]);
+});
+
+test('an identifier that the server has rounded as a number is rejected, and as a text it arrives exactly', async () => {
+  const id = '9007199254740993';
+  const { errors, sent } = await saveApproverThrough(startServer, JSON.rawJSON(id));
+  const message = expect.stringContaining('Send an ID as a text');
+  expect(errors).toMatchObject([{ message, extensions: { code: 'BAD_USER_INPUT' } }]);
+  expect(sent).toEqual([]);
+  expect((await saveApproverThrough(startServer, id)).sent).toEqual([`[{"approver_id":${id}}]`]);
 });

@@ -82,10 +82,17 @@ function comparable({ data, errors }: GraphqlResponse) {
 }
 
 /** Saves an approver with this id through a supergraph. `sent` are the bodies that the service received. */
-export async function saveApprover(startSupergraph: StartSupergraph, approverId: unknown) {
+export const saveApprover = (startSupergraph: StartSupergraph, approverId: unknown) =>
+  saveApproverThrough((ledger) => startSupergraph(supergraphOf({ ledger })), approverId);
+
+/** The same through a server that is started for the address of the gateway. */
+export async function saveApproverThrough(
+  startServer: (gatewayUrl: string) => Promise<string>,
+  approverId: unknown,
+) {
   const service = await startService(json({ status: 0 }));
   const gateway = await startTestGateway(service);
-  const url = await startSupergraph(supergraphOf({ ledger: `${gateway.url}/graphql` }));
+  const url = await startServer(`${gateway.url}/graphql`);
   const approvers = [{ approverId }];
   const { errors } = await send(url, gateway.token, operation('SaveApprovers'), { approvers });
   return { errors, sent: service.received.map(({ body }) => body) };

@@ -1,3 +1,5 @@
+import { roundingErrorOf } from './rounded-integers.ts';
+
 /** The part of a request to a subgraph that the plugin below uses. */
 type ExecutionRequest = {
   /** The root field that the request is for. With `--hive-router-runtime`, it has no path. */
@@ -20,10 +22,7 @@ const responseNameOfField = {
   },
 };
 
-/**
- * Hive Gateway reads variables into JavaScript numbers, and sends an `ID` on as a text. So an integer beyond 2^53 − 1 could arrive at
- * the ledger as the one beside it, which is the id of somebody else. This plugin rejects such a request.
- */
+/** Rejects a request with an integer that Hive Gateway would round. */
 const rejectRoundedIntegers = {
   onParams({
     params: { variables },
@@ -32,15 +31,8 @@ const rejectRoundedIntegers = {
     params: { variables?: object | null };
     setResult: (result: object) => void;
   }) {
-    let isRounded = false;
-    JSON.stringify(variables, (_, value: unknown) => {
-      isRounded ||= Number.isInteger(value) && !Number.isSafeInteger(value);
-      return value;
-    });
-    const message =
-      'An integer beyond 9007199254740991 must be a text, because it would be rounded.';
-    const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 } };
-    if (isRounded) setResult({ errors: [{ message, extensions }] });
+    const error = roundingErrorOf(variables);
+    if (error) setResult({ errors: [error] });
   },
 };
 

@@ -1,9 +1,21 @@
+import type { ApolloServerPlugin } from '@apollo/server';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { buildHTTPExecutor } from '@graphql-tools/executor-http';
-import { parse } from 'graphql';
+import { GraphQLError, parse } from 'graphql';
+import { roundingErrorOf } from './rounded-integers.ts';
 
 /** The context of each GraphQL operation: `context: async ({ req }) => ({ headers: req.headers })` of Apollo Server. */
 export type Context = { headers: Record<string, string | string[] | undefined> };
+
+/** A plugin of Apollo Server: rejects an operation with an integer that the server would round. */
+export const rejectRoundedIntegers: ApolloServerPlugin<Context> = {
+  requestDidStart: async () => ({
+    async didResolveOperation({ request }) {
+      const error = roundingErrorOf(request.variables);
+      if (error) throw new GraphQLError(error.message, { extensions: error.extensions });
+    },
+  }),
+};
 
 /** The caller's token, the request id, the trace, and the client's key with its age. */
 const fromClient = [

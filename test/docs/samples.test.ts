@@ -120,6 +120,7 @@ test.each(responses)('the gateway responds to $where what follows there', async 
 const origins = (): [string, string][] => [
   ['https://ledger.example.com/', `${gateway.url}/`],
   ['https://router.example.com/', `${gateway.url}/`],
+  ['http://localhost:4200/', `${gateway.url}/`],
   ['http://127.0.0.1:4000/', `${gateway.url}/`],
   ['http://127.0.0.1:4010/', issuer.url],
   ['$TOKEN', gateway.token],
