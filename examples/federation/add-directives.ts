@@ -23,7 +23,7 @@ import { z } from 'zod';
  */
 const FEDERATION = 'https://specs.apollo.dev/federation/v2.6';
 
-/** @throws Error that names coordinates that the schema does not have */
+/** @throws Error that names coordinates that the schema does not have, or the coordinate of a text without directives */
 export function addDirectives(sdl: string, directives: Record<string, string>): string {
   const left = new Set(Object.keys(directives));
   const added = new Set<string>();
@@ -36,7 +36,7 @@ export function addDirectives(sdl: string, directives: Record<string, string>): 
       else if (!(isMember(node) && type)) return undefined;
       const coordinate = isTypeDefinitionNode(node) ? type : `${type}.${node.name.value}`;
       if (!left.delete(coordinate)) return undefined;
-      const more = directivesIn(directives[coordinate] ?? '');
+      const more = directivesIn(directives[coordinate] ?? '', coordinate);
       for (const { name } of more) added.add(`@${name.value}`);
       return { ...node, directives: [...(node.directives ?? []), ...more] };
     },
@@ -52,13 +52,27 @@ function isMember(node: ASTNode): node is FieldDefinitionNode | EnumValueDefinit
   return node.kind === FIELD_DEFINITION || node.kind === ENUM_VALUE_DEFINITION;
 }
 
-function directivesIn(text: string): readonly ConstDirectiveNode[] {
-  const [type] = parse(`scalar Type ${text}`).definitions;
-  return type?.kind === Kind.SCALAR_TYPE_DEFINITION ? (type.directives ?? []) : [];
+function directivesIn(text: string, coordinate: string): readonly ConstDirectiveNode[] {
+  const fault = `${coordinate}: ${JSON.stringify(text)} is no list of directives such as "@authenticated"`;
+  try {
+    const [type, more] = parse(`scalar Type ${text}`).definitions;
+    if (type?.kind === Kind.SCALAR_TYPE_DEFINITION && type.directives?.length && !more)
+      return type.directives;
+  } catch (error) {
+    throw new Error(fault, { cause: error });
+  }
+  throw new Error(fault);
 }
 
 if (import.meta.main) {
   const [schema = 'schema.graphql', file = 'directives.json'] = process.argv.slice(2);
-  const directives = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(file, 'utf8')));
-  process.stdout.write(addDirectives(readFileSync(schema, 'utf8'), directives));
+  try {
+    const directives = z
+      .record(z.string(), z.string())
+      .parse(JSON.parse(readFileSync(file, 'utf8')));
+    process.stdout.write(addDirectives(readFileSync(schema, 'utf8'), directives));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 1;
+  }
 }

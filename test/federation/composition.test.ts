@@ -97,6 +97,15 @@ test('directives for what the schema does not have are a fault that names it', (
   );
 });
 
+test.each(['', 'authenticated', '@authenticated(', '@authenticated type More { id: ID }'])(
+  'the text %p is a fault that names its coordinate',
+  (text) => {
+    expect(() => addDirectives(ledgerSdl, { 'Query.glCodes': text })).toThrow(
+      `Query.glCodes: ${JSON.stringify(text)} is no list of directives such as "@authenticated"`,
+    );
+  },
+);
+
 test('every type, field, argument and enum value has a description', () => {
   const undescribed: string[] = [];
   let described = 0;
