@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Intent } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { suspendedMs } from '../lib/suspension.ts';
@@ -49,7 +49,7 @@ export function fingerprintOf(
 ): string {
   // The body is hashed as it is, because encoding a long one again takes time.
   const start = JSON.stringify(forwarded ? [name, search, forwarded] : [name, search]);
-  return createHash('sha256').update(start).update(body).digest('base64url');
+  return hash('sha256', start + body, 'base64url');
 }
 
 /** Whether a request carries this key, which may be in quotes. */

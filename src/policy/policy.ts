@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { CallPolicy } from '../upstream/call.ts';
@@ -53,15 +54,22 @@ export class Policy implements CallPolicy {
     };
   }
 
-  /** Counts a write that is about to be sent. Rejects with an UpstreamError: `RATE_LIMITED`. Undefined without a limit. */
+  /**
+   * Counts a write that is about to be sent. Throws an UpstreamError, or rejects with it: `RATE_LIMITED`. Undefined if it is counted,
+   * or there is no limit.
+   */
   count(operation: Operation, { caller }: Subject): Promise<void> | undefined {
     const limit = this.#rules?.get(operation)?.limit;
     if (!limit) return undefined;
     const { name, writesPerMinute } = limit;
-    return this.#count.count(`${name} ${caller.admissionKey}`).then(({ writes, endsInMs }) => {
+    const check = ({ writes, endsInMs }: { writes: number; endsInMs: number }) => {
       if (writes <= writesPerMinute) return;
       const message = `At most ${writesPerMinute} writes a minute are allowed by the rule "${name}". Nothing was sent.`;
       throw new UpstreamError('RATE_LIMITED', { fault, message, retryAfterMs: endsInMs });
-    });
+    };
+    const counted = this.#count.count(`${name} ${caller.admissionKey}`);
+    if (isPromise(counted)) return counted.then(check);
+    check(counted);
+    return undefined;
   }
 }

@@ -1,32 +1,41 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 
 /** The time to connect, and for each count, in milliseconds. Then the process counts by itself. */
 const TIMEOUT_MS = 1000;
 
-/** A count of writes lasts for a minute, in seconds. It has no limit of its own: each rule of a policy has one. */
-const counterOptions = { duration: 60, points: Number.MAX_SAFE_INTEGER };
+const MINUTE_MS = 60_000;
+/** A count of writes has no limit of its own: each rule of a policy has one. The duration is in seconds. */
+const counterOptions = { duration: MINUTE_MS / 1000, points: Number.MAX_SAFE_INTEGER };
+
+/** The writes since the minute of a key began, and when that ends, in milliseconds. */
+type Count = { writes: number; endsInMs: number };
 
 /** Counts the writes of all processes that use the same server, on connections of its own. */
-type SharedCounter = { limiter: RateLimiterAbstract; close(): unknown };
+type SharedCounter = { limiter: Pick<RateLimiterAbstract, 'consume'>; close(): unknown };
 
 /** Resolves when a use of the server is late. */
 const late = () => sleep(TIMEOUT_MS, null, { ref: false });
 
-/** The package takes memory and time to load, so only a policy with a limit loads it. */
-async function createOwn(): Promise<RateLimiterAbstract> {
-  const { RateLimiterMemory } = await import('rate-limiter-flexible');
-  return new RateLimiterMemory(counterOptions);
-}
-
-/** Counts the writes of callers, for all processes that share a server. While that fails, this process counts by itself. */
+/**
+ * Counts the writes of callers, for all processes that share a server. While that fails, this process counts by itself. The writes
+ * of an iteration of the event loop are counted together.
+ */
 export class WriteCount {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #mayLog = createLineLimit(1, 60_000);
   readonly #connect: (() => Promise<SharedCounter>) | undefined;
-  #own: Promise<RateLimiterAbstract> | undefined;
+  /** The counts of this process, which end by themselves. */
+  readonly #own = new LRUCache<string, { writes: number }>({
+    ttl: MINUTE_MS,
+    ttlAutopurge: true,
+    ttlResolution: 0,
+  });
+  /** The writes of this iteration, by key. */
+  readonly #batches = new Map<string, { writes: number; counted: Promise<Count> }>();
   #shared: Promise<SharedCounter> | undefined;
 
   /** @param connect connects to the server that processes share. It is called at the first count. */
@@ -35,10 +44,14 @@ export class WriteCount {
     this.#connect = connect;
   }
 
-  /** Counts a write. Resolves to the writes since the minute of the key began, and when that ends, in milliseconds. */
-  async count(key: string): Promise<{ writes: number; endsInMs: number }> {
-    const counted = (await this.#countShared(key)) ?? (await this.#countOwn(key));
-    return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
+  /** Counts a write. Returns a promise if processes share a server. */
+  count(key: string): Count | Promise<Count> {
+    if (!this.#connect) return this.#countOwn(key, 1);
+    const batch = this.#batches.get(key) ?? this.#beginBatch(key, this.#connect);
+    batch.writes += 1;
+    const rank = batch.writes;
+    const before = (all: Count) => all.writes - batch.writes;
+    return batch.counted.then((all) => ({ writes: before(all) + rank, endsInMs: all.endsInMs }));
   }
 
   async close(): Promise<void> {
@@ -49,26 +62,35 @@ export class WriteCount {
     await Promise.race([closed, late()]); // A server that hangs does not delay the end.
   }
 
-  async #countOwn(key: string): Promise<RateLimiterRes> {
-    this.#own ??= createOwn();
-    return (await this.#own).consume(key);
+  #countOwn(key: string, more: number): Count {
+    const count = this.#own.get(key) ?? { writes: 0 };
+    if (count.writes === 0) this.#own.set(key, count);
+    count.writes += more;
+    return { writes: count.writes, endsInMs: this.#own.getRemainingTTL(key) };
   }
 
-  /** Undefined if processes share no server, or cannot use it now. */
-  async #countShared(key: string): Promise<RateLimiterRes | undefined> {
-    if (!this.#connect) return undefined;
+  #beginBatch(key: string, connect: () => Promise<SharedCounter>) {
+    const batch = { writes: 0, counted: immediate().then(() => this.#countShared(key, connect)) };
+    this.#batches.set(key, batch);
+    return batch;
+  }
+
+  /** Counts the writes of an iteration. */
+  async #countShared(key: string, connect: () => Promise<SharedCounter>): Promise<Count> {
+    const { writes = 0 } = this.#batches.get(key) ?? {};
+    this.#batches.delete(key);
     try {
-      this.#shared ??= this.#connect();
-      const counting = this.#shared.then(({ limiter }) => limiter.consume(key));
+      this.#shared ??= connect();
+      const counting = this.#shared.then(({ limiter }) => limiter.consume(key, writes));
       const counted = await Promise.race([counting, late()]);
       if (counted === null) throw new Error('timeout');
-      return counted;
+      return { writes: counted.consumedPoints, endsInMs: counted.msBeforeNext };
     } catch (error) {
       const line =
         'cannot count writes in the store of idempotency keys: this process counts by itself';
       // The message of an error of the network may hold the address.
       if (this.#mayLog()) this.#log.warn({ fault: codeOf(error) ?? Object(error).message }, line);
-      return undefined;
+      return this.#countOwn(key, writes);
     }
   }
 }

@@ -29,7 +29,7 @@ export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 export type CallPolicy = {
   /** Checks a call, and returns a function that checks it again, right before it is sent. */
   check(operation: Operation, scope: RequestScope): () => void;
-  /** Counts a write that is about to be sent. Undefined if it need not be counted. */
+  /** Counts a write that is about to be sent. Undefined if it is counted, or need not be. */
   count(operation: Operation, scope: RequestScope): Promise<void> | undefined;
 };
 
