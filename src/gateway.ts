@@ -20,8 +20,15 @@ import { type Ledger, ledger } from './resolvers/ledger.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
+import { UpstreamCalls } from './upstream/call.ts';
 import { logInterrupted } from './upstream/call-log.ts';
-import { connectService } from './upstream/service.ts';
+import {
+  createCallObserver,
+  createConnectionObserver,
+  watchCalls,
+} from './upstream/call-metrics.ts';
+import { ReadCache } from './upstream/read-cache.ts';
+import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
 type Telemetry = { metrics: Metrics; log: Logger };
@@ -47,7 +54,7 @@ export async function startGateway(
   const maxRequests = Math.max(64, config.service.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
-  const { service, idempotency, policy } = connected;
+  const { upstreamCalls, transport, idempotency, policy } = connected;
   const audit = createAudit(config.audit, stdout, telemetry);
   const calls = audit?.watch(idempotency.calls) ?? idempotency.calls;
   const graphql = await executeGraphql(config, product, { ...idempotency, calls }, telemetry);
@@ -68,7 +75,6 @@ export async function startGateway(
     metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
   });
-  const { calls: upstreamCalls, transport } = service;
   const parts = { transport, graphql, authenticator, policy, metrics, log };
   const unwatch = watchSettings(config, parts);
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
@@ -92,7 +98,8 @@ export async function startGateway(
       await policy.close();
       await graphql.stop();
       authenticator.close();
-      service.close();
+      connected.readCache.clear();
+      transport.close();
       audit?.close();
       await tracing.close();
     },
@@ -106,7 +113,7 @@ function logStart(config: Config, log: Logger): void {
   if (shortShutdown) log.info(shortShutdown, 'a mutation may take longer than the shutdown');
 }
 
-/** The side of the service: connections and calls, and the idempotency keys of writes. */
+/** The side of the service: connections, calls with their cache of reads, and the idempotency keys of writes. */
 async function connectUpstream(
   config: Config,
   { operations, probe }: Ledger,
@@ -115,21 +122,26 @@ async function connectUpstream(
   { metrics, log }: Telemetry,
 ) {
   const policy = new Policy(config.files.policy?.value, config.idempotency.store, log);
-  const { readCacheMs } = config;
-  const parts = { probe, readCacheMs, memory, policy, metrics, log };
-  const service = connectService(config.service, parts);
+  const { service } = config;
+  const connectionObserver = createConnectionObserver(metrics, log);
+  const transport = createTransport({ ...service, observer: connectionObserver });
+  const readCache = new ReadCache(config.readCacheMs, memory);
+  const observer = createCallObserver(metrics);
+  const parts = { probe, memory, policy, transport, readCache, observer, log };
+  const upstreamCalls = new UpstreamCalls({ ...service, ...parts });
+  watchCalls(metrics, upstreamCalls.admission, readCache);
   const idempotency = await createIdempotency({
     ...config.idempotency,
     operations,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
-    timeoutMs: config.service.timeoutMs,
+    timeoutMs: service.timeoutMs,
     closeMs: config.shutdownTimeoutMs,
-    calls: service.calls,
+    calls: upstreamCalls,
     metrics,
     log,
   });
-  return { service, idempotency, policy };
+  return { upstreamCalls, transport, readCache, idempotency, policy };
 }
 
 /** The execution of GraphQL operations, on top of the calls to the service. */
