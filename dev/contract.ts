@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
-import { problemFaults } from '../src/upstream/problem-faults.ts';
+import { problemFaults, type SentRequest } from '../src/upstream/problem-faults.ts';
 import { parseBody } from '../src/upstream/responses.ts';
 import { defineRequest } from '../src/upstream/transport/got-request.ts';
 import { openApiDifferences, titles } from './openapi-differences.ts';
@@ -52,7 +52,7 @@ export async function checkResponse({ url, token, query }: Options): Promise<Rep
   const type = received.headers.get('content-type') ?? 'no content type';
   const head = `${method} ${target}\n${received.status}, ${type}, ${bytes.length} bytes\n`;
   if (received.status !== 200) {
-    const reason = rejectionOf(operation, received, bytes);
+    const reason = rejectionOf({ operation, search: target.search }, received, bytes);
     const isDefault = received.status === 400 && query === undefined;
     const text = `${head}\nOnly a response with 200 can be compared.\n${reason}${isDefault ? hint : ''}`;
     return { text, isFine: false };
@@ -70,8 +70,8 @@ const hint = `The project of the default parameters is empty. Send one that the 
 `;
 
 /** What is wrong with the parameters, in the words of the service, if it has a body of application/problem+json. */
-function rejectionOf(operation: Operation, { headers }: Response, bytes: Uint8Array): string {
-  const faults = problemFaults(Object.fromEntries(headers), parsed(bytes), operation);
+function rejectionOf(request: SentRequest, { headers }: Response, bytes: Uint8Array): string {
+  const faults = problemFaults(Object.fromEntries(headers), parsed(bytes), request);
   const texts = faults.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`);
   return texts.length > 0 ? `The service rejects the parameters:\n${texts.join('')}` : '';
 }

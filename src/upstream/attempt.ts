@@ -72,7 +72,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         const response = await transport.send(request, scope, exchange, endIteration);
         status = response.statusCode;
         checkOrigin(operation, response.headers);
-        const result = await readResponse(operation, response, limits, scope, reservation);
+        const result = await readResponse(request, response, limits, scope, reservation);
         finish('answered');
         return result;
       } catch (cause) {

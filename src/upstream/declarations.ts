@@ -64,11 +64,17 @@ const csvUpload = record({
   service_status: optional(record({ invoice_id: optional(identifier), message: optional(text) })),
 });
 export type WorkflowCsvUpload = Static<typeof csvUpload>;
-/** The fields of the argument `input`, by the fields of the body. The content stands for one of two. */
-const csvArguments = new Map<PropertyKey, string>([
-  ['PictureName', 'fileName'],
-  ['invoice_id', 'invoiceId'],
-  ['message', 'message'],
+/**
+ * The fields of the argument `input`, by the fields of the body. The content stands for one of two, and any other name is that of
+ * the parameter.
+ */
+const csvArguments = new Map<PropertyKey | undefined, string[]>([
+  [undefined, []],
+  ['PictureName', ['fileName']],
+  ['PictureStream', []],
+  ['service_status', []],
+  ['invoice_id', ['invoiceId']],
+  ['message', ['message']],
 ]);
 
 /** The values of the unnamed query parameter of updateWorkflowCSV (section 4.3). */
@@ -165,10 +171,7 @@ export const operations = {
     parameters: unnamed(workflowCsvOption),
     body: csvUpload,
     response: uploadResponse,
-    argumentOf(path) {
-      const field = csvArguments.get(path.at(-1) ?? '');
-      return field === undefined ? ['input'] : ['input', field];
-    },
+    argumentOf: (path) => ['input', ...(csvArguments.get(path.at(-1)) ?? ['option'])],
     sample: '{"unresolved":"INV-2,"}',
     field: 'uploadWorkflowCsv',
     member({ unresolved, record }) {

@@ -1,8 +1,7 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { core } from 'zod';
 import { shorten } from '../lib/short-text.ts';
-import type { Operation } from './operations.ts';
-import { problemFaults } from './problem-faults.ts';
+import { problemFaults, type SentRequest } from './problem-faults.ts';
 import { type ServiceStatus, statusRecordIn } from './status-record.ts';
 import { invalidResponse, UpstreamError } from './upstream-error.ts';
 
@@ -25,10 +24,12 @@ const messages: Record<number, string> = {
  * refusal says more, or the error. Only a refusal says that the operation did nothing.
  */
 export function interpretError(
-  operation: Operation,
+  request: SentRequest,
   { statusCode: status, headers, body }: ErrorResponse,
 ): ServiceStatus | UpstreamError {
-  const details = { fault: `status ${status}`, status };
+  const faults = problemFaults(headers, body, request);
+  const places = faults.map(({ path }) => core.toDotPath(path) || 'the request');
+  const details = { fault: [`status ${status}`, ...new Set(places)].join(', '), status };
   const retryAfterMs = parseRetryAfter(headers['retry-after']);
   const record = statusRecordIn(body);
   if (status === 401) return new UpstreamError('UNAUTHENTICATED', details);
@@ -52,7 +53,11 @@ export function interpretError(
     const message = 'The service rejected the request and reported success.';
     return invalidResponse(`${details.fault} with a record of the status 0`, message, status);
   }
-  return record ?? refusal(operation, { statusCode: status, headers, body });
+  if (record) return record;
+  return new UpstreamError(status === 403 ? 'FORBIDDEN' : 'UPSTREAM_BAD_REQUEST', {
+    ...{ ...details, message: messages[status] },
+    faults: faults.length > 0 ? faults : undefined,
+  });
 }
 
 /** Whether a status says that the operation did nothing. */
@@ -60,21 +65,6 @@ function isRefusal(status: number): boolean {
   // These are the registered 4xx, without 418. Proxies that no longer wait respond with others, such as 460 and 499. After
   // those, and after 408, the service may still be processing the request.
   return status < 500 && status !== 408 && status !== 418 && status in STATUS_CODES;
-}
-
-function refusal(
-  operation: Operation,
-  { statusCode: status, headers, body }: ErrorResponse,
-): UpstreamError {
-  if (status === 403) return new UpstreamError('FORBIDDEN', { fault: `status ${status}`, status });
-  const faults = problemFaults(headers, body, operation);
-  const places = faults.map(({ path }) => core.toDotPath(path) || 'the request');
-  const fault = [`status ${status}`, ...new Set(places)].join(', ');
-  const message = messages[status];
-  return new UpstreamError('UPSTREAM_BAD_REQUEST', {
-    ...{ fault, status, message },
-    faults: faults.length > 0 ? faults : undefined,
-  });
 }
 
 /** What a status record says of a failure, as a sentence for clients. */
@@ -93,9 +83,10 @@ function originOf({ location = '' }: IncomingHttpHeaders): string {
 /** The longest delay that a client is asked to wait, in milliseconds. By default, outcomes are recorded for as long. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** Milliseconds until the time in a Retry-After header, which is in seconds or a date. */
+/** Milliseconds until the time in a Retry-After header, which is in whole seconds, or a date that begins with a weekday. */
 function parseRetryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  const isDate = /^[a-z]/i.test(header);
+  const ms = isDate ? Date.parse(header) - Date.now() : Number(/^\d+$/.exec(header) ?? NaN) * 1000;
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }

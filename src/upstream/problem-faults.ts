@@ -6,11 +6,14 @@ import type { WireType } from './wire-types.ts';
 /** How many faults of a request are passed on at most, and how many characters of each, besides the sign that it was cut. */
 const [MAX_FAULTS, MAX_MESSAGE] = [10, 299];
 
-/** What a request sends, and to which argument of the root field a path in it belongs. */
-type Input = {
-  readonly parameters: WireType;
-  readonly body: WireType | null;
-  argumentOf?(path: Path): Path;
+/** A request: its query, what its operation declares, and to which argument of the root field a path in it belongs. */
+export type SentRequest = {
+  readonly search: string;
+  readonly operation: {
+    readonly parameters: WireType;
+    readonly body: WireType | null;
+    argumentOf?(path: Path): Path;
+  };
 };
 
 /**
@@ -21,7 +24,7 @@ type Input = {
 export function problemFaults(
   { 'content-type': type = '' }: IncomingHttpHeaders,
   body: unknown,
-  input: Input,
+  { search, operation }: SentRequest,
 ): InputFault[] {
   if (!/^application\/problem\+json\s*(;|$)/i.test(type)) return [];
   const { errors }: { errors?: unknown } = Object(body);
@@ -30,13 +33,20 @@ export function problemFaults(
   const faults = found.flatMap(([path, texts]) =>
     [texts].flat().flatMap((text) => (typeof text === 'string' ? [{ path, text }] : [])),
   );
-  return faults.slice(0, MAX_FAULTS).map(({ path, text }) => {
-    const declared = declaredPath(path, [input.parameters, ...(input.body ? [input.body] : [])]);
-    return {
-      path: (input.argumentOf ?? argumentPath)(declared),
-      message: shorten(text, MAX_MESSAGE),
-    };
-  });
+  const { parameters, argumentOf = argumentPath } = operation;
+  const types = [withNames(parameters, search), ...(operation.body ? [operation.body] : [])];
+  return faults.slice(0, MAX_FAULTS).map(({ path, text }) => ({
+    path: argumentOf(declaredPath(path, types)),
+    message: shorten(text, MAX_MESSAGE),
+  }));
+}
+
+/** The type of the parameters, with the name under which the one without a documented name was sent. */
+function withNames(type: WireType, search: string): WireType {
+  const { additionalProperties: unnamed } = type;
+  if (!unnamed) return type;
+  const names = new URLSearchParams(search).keys();
+  return { ...type, properties: Object.fromEntries([...names].map((name) => [name, unnamed])) };
 }
 
 /** The path and the text of an item of `errors`, as RFC 9457 shows it. */

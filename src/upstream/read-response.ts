@@ -45,15 +45,16 @@ export function limitsOf(
 
 /** Reads the result of a response: what it carries, or a status record by which a refusal says more. Rejects with an UpstreamError. */
 export async function readResponse<Result>(
-  operation: UpstreamRequest<Result>['operation'],
+  request: UpstreamRequest<Result>,
   response: RawResponse,
   limits: ReadLimits,
   scope: RequestScope,
   reservation: Reservation,
 ): Promise<Result> {
+  const { operation } = request;
   if (response.statusCode > 299) {
     const body = await readErrorBody(response, limits);
-    const found = interpretError(operation, { ...response, body });
+    const found = interpretError(request, { ...response, body });
     if (found instanceof UpstreamError) throw found;
     return operation.response.ofStatus(found);
   }

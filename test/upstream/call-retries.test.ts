@@ -31,13 +31,17 @@ test('a read that fails once sends the same request again', async () => {
 
 test.each([
   ['1', 1000],
-  ['-1', 0],
+  ['-1', undefined],
+  ['1.5', undefined],
+  ['', undefined],
   [new Date(Date.now() + 3_600_000).toUTCString(), expect.closeTo(3_600_000, -5)],
   [new Date(0).toUTCString(), 0],
   ['soon', undefined],
 ])('the delay until a Retry-After of %s is %p ms', (header, retryAfterMs) => {
   const response = { statusCode: 503, headers: { 'retry-after': header }, body: undefined };
-  expect(interpretError(operations.getGLCodes5, response)).toMatchObject({ retryAfterMs });
+  expect(interpretError({ operation: operations.getGLCodes5, search: '' }, response)).toMatchObject(
+    { retryAfterMs },
+  );
 });
 
 test('a retry waits as long as the service asks, at least', () => {

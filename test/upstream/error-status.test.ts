@@ -155,9 +155,10 @@ test.each([307, 308])(
 // The faults of a request, by application/problem+json.
 
 const problem = 'application/problem+json; charset=utf-8';
-const faultsOf = (operation: keyof typeof operations, errors: unknown, type = problem) => {
+const faultsOf = (name: keyof typeof operations, errors: unknown, type = problem) => {
   const response = { statusCode: 400, headers: { 'content-type': type }, body: { errors } };
-  const found = interpretError(operations[operation], response);
+  const request = { operation: operations[name], search: name.endsWith('CSV') ? '?type=5' : '' };
+  const found = interpretError(request, response);
   return 'faults' in found ? found.faults : 'no error';
 };
 
@@ -173,7 +174,10 @@ test.each<[keyof typeof operations, string, PropertyKey[]]>([
   ['updateWorkflowCSV', '$.PictureName', ['input', 'fileName']],
   ['updateWorkflowCSV', 'pictureStream', ['input']],
   ['updateWorkflowCSV', 'service_status.invoice_id', ['input', 'invoiceId']],
+  // The name of this parameter is configured, and that of the request.
+  ['updateWorkflowCSV', 'Type', ['input', 'option']],
   ['updateWorkflowCSV', 'option', ['input']],
+  ['updateWorkflowCSV', 'service_status', ['input']],
   ['getGLCodes5', 'project', ['project']],
   ['getGLCodes5', 'IncludeHide', ['includeHide']],
   ['upgradeToHQ', 'anything', []],
@@ -181,6 +185,32 @@ test.each<[keyof typeof operations, string, PropertyKey[]]>([
   expect(faultsOf(operation, { [path]: ['It is wrong.'] })).toEqual([
     { path: expected, message: 'It is wrong.' },
   ]);
+});
+
+test.each([400, 403, 409, 413, 422])(
+  'the faults of a %d are passed on and logged',
+  async (status) => {
+    const errors = { '$[0].email': ['It is wrong.'] };
+    const { service } = setReply(replyJson(status, { errors }, { 'content-type': problem }));
+    const gateway = await startTestGateway(service);
+    const { errors: found } = await gateway.graphql(save);
+    const faults = [{ path: ['approvers', 0, 'email'], message: 'It is wrong.' }];
+    const code = status === 403 ? 'FORBIDDEN' : 'UPSTREAM_BAD_REQUEST';
+    expect(found).toMatchObject([{ extensions: { code, faults } }]);
+    const fault = `status ${status}, approvers[0].email`;
+    expect(await gateway.logLine({ msg: 'call' })).toMatchObject({ fault });
+  },
+);
+
+test('after a 500, the log has the paths of the faults, and not their texts', async () => {
+  const errors = { '$[0].email': ['Ada is wrong.'] };
+  const { service } = setReply(replyJson(500, { errors }, { 'content-type': problem }));
+  const gateway = await startTestGateway(service);
+  const { data } = await gateway.graphql(save);
+  expect(data.result).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  const fault = 'status 500, approvers[0].email';
+  expect(await gateway.logLine({ msg: 'call' })).toMatchObject({ fault });
+  expect(gateway.logText()).not.toContain('Ada');
 });
 
 test('faults with a pointer are read, too', () => {

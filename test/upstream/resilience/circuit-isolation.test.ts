@@ -93,7 +93,7 @@ test.each([302, 400, 401, 403, 404, 429, 500])(
   async (status) => {
     const { circuit, times } = createCircuit();
     const response = { statusCode: status, headers: {}, body: undefined };
-    const error = interpretError(operations.getGLCodes5, response);
+    const error = interpretError({ operation: operations.getGLCodes5, search: '' }, response);
     if (!(error instanceof UpstreamError)) throw new Error('no error');
     for (const caller of ['ada', 'bob', 'cleo']) await times(20, caller, error);
     expect(circuit.state).toBe('closed');
