@@ -6,7 +6,7 @@
 # open, and the status that the client gets. "new" and "kept": the connection between proxy and server, on which the server reads
 # the whole request and then closes. "always": the server does so with each arrival. "reset": with a reset instead.
 # ">12" is 13 or 14, depending on the machine. Two servers are two names of one server. The proxies have no setting but those in the
-# first column.
+# first column; "..._tries 1" is `proxy_next_upstream_tries 1`, which does not count the first attempt on a kept connection.
 #
 # Seen on 2026-11-28 with Debian 12: nginx-light 1.22.1-9+deb12u11, haproxy 2.6.12-1+deb12u4, apache2 2.4.71-1~deb12u1,
 # varnish 7.1.1-2+deb12u1, squid 5.7-2+deb12u6, caddy 2.6.2-5, trafficserver 9.2.5+ds-0+deb12u4 (9.2.9), lighttpd 1.4.69-1.
@@ -14,6 +14,7 @@
 #|                                          GET new  GET kept    always     reset POST kept
 #| nginx, one server                          1 502    1~ 502    1~ 502    1~ 502    1~ 502
 #| nginx, keepalive                           1 502     2 200     2 502     2 200     1 502
+#| nginx, keepalive, ..._tries 1              1 502     2 200     2 502     2 200     1 502
 #| nginx, two servers, max_fails=0            2 200    2~ 200    2~ 502    2~ 200    1~ 502
 #| Varnish                                    1 503     2 200     2 503    1~ 503    1~ 503
 #| Squid                                      1 502     2 200     2 502     1 502    1~ 502
@@ -60,6 +61,9 @@ measure() {
   row 'nginx, one server' nginx
   row 'nginx, keepalive' nginx "upstream out { server $server; keepalive 4; }
     server { listen \$proxy; location / { proxy_pass http://out; proxy_http_version 1.1; proxy_set_header Connection ''; } }"
+  row 'nginx, keepalive, ..._tries 1' nginx "upstream out { server $server; keepalive 4; }
+    server { listen \$proxy; proxy_next_upstream_tries 1;
+      location / { proxy_pass http://out; proxy_http_version 1.1; proxy_set_header Connection ''; } }"
   row 'nginx, two servers, max_fails=0' nginx "upstream out { server $server max_fails=0; server $server max_fails=0; }
     server { listen \$proxy; location / { proxy_pass http://out; } }"
   row 'Varnish' varnish

@@ -13,6 +13,7 @@
 #| Elasticsearch 9.5.1, index       2 done     4 error    4 error    none
 #| OpenSearch 3.9.0, index          2 done     4 error    4 error    none
 #| Octokit 5.0.5, issues.create     2 done     4 error    4 error    none
+#| Typesense 3.1.0, create          2 done     2 error    2 error    none
 #| Upstash Redis 1.39.0, incr       2 done     6 error    1 error    none
 #| AWS SQS 3.1175.0, SendMessage    2 done     3 error    3 error    amz-sdk-invocation-id
 #| Azure core-rest-pipeline 1.25.1  2 done     4 error    4 error    x-ms-client-request-id
@@ -23,7 +24,8 @@
 
 need npm:npm
 install_from_npm @elastic/elasticsearch@9.5.1 @opensearch-project/opensearch@3.9.0 octokit@5.0.5 @upstash/redis@1.39.0 \
-  @aws-sdk/client-sqs@3.1175.0 @azure/core-rest-pipeline@1.25.1 stripe@23.1.0 @notionhq/client@5.26.0 meilisearch@0.62.0
+  @aws-sdk/client-sqs@3.1175.0 @azure/core-rest-pipeline@1.25.1 stripe@23.1.0 @notionhq/client@5.26.0 meilisearch@0.62.0 \
+  typesense@3.1.0
 
 cat > "$folder/sdks.js" <<'END'
 import { hash } from 'node:crypto';
@@ -39,6 +41,7 @@ import { Redis } from '@upstash/redis';
 import { Meilisearch } from 'meilisearch';
 import { Octokit } from 'octokit';
 import Stripe from 'stripe';
+import Typesense from 'typesense';
 
 const arrivals = new Map();
 
@@ -64,6 +67,10 @@ const calls = {
   'OpenSearch 3.9.0, index': (url) => new OpenSearch({ node: url }).index({ index: 'a', body: {} }),
   'Octokit 5.0.5, issues.create': (baseUrl) =>
     new Octokit({ baseUrl, log: silent }).rest.issues.create({ owner: 'a', repo: 'b', title: 'c' }),
+  'Typesense 3.1.0, create': (_, name) => {
+    const nodes = [{ host: '127.0.0.1', port, protocol: 'http' }];
+    return new Typesense.Client({ nodes, apiKey: 'a', logLevel: 'silent' }).collections(name).documents().create({});
+  },
   'Upstash Redis 1.39.0, incr': (url) => new Redis({ url, token: 'a' }).incr('a'),
   'AWS SQS 3.1175.0, SendMessage': (_, name) =>
     new SQSClient({ region: 'a', endpoint: origin, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } }).send(
