@@ -7,8 +7,8 @@ import type { EndIteration } from './transport/send-once.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
- * Logs that a write is about to be sent, and calls its observer. If the process dies, the log then shows which writes were in
- * flight. Returns what calls back when the lines are written, together with those of all writes in this iteration of the event loop.
+ * Logs that a write is about to be sent, with the identifiers in it, and calls its observer. If the process dies, the log then
+ * shows which writes were in flight. Returns what calls back when the lines are written, together with those of all writes in this iteration of the event loop.
  */
 export function logSent(
   log: Logger,
@@ -18,7 +18,7 @@ export function logSent(
   const observed = 'observer' in request ? request.observer?.sending() : undefined;
   const claim = 'claimId' in request ? request.claimId : undefined;
   const { name: operation } = request.operation;
-  log.info({ requestId, operation, caller: caller.hash, claim }, 'sent');
+  log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
   const flush: EndIteration = (then) =>
     log.isLevelEnabled('info') ? log.flush(then) : setImmediate(then);
   return observed ? (then) => void observed.then(() => flush(then)) : flush;
@@ -26,7 +26,7 @@ export function logSent(
 
 /**
  * Logs one attempt, or a call rejected before its first attempt. After its client has disconnected, a write is a warning. The
- * line of a write that has failed has the identifiers in it, so that the write is found by them.
+ * line of a write that has failed has the identifiers in it, because it may not have been sent, or be the only one at its level.
  */
 export function logCall(
   log: Logger,

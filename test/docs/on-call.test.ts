@@ -70,32 +70,44 @@ testWithJq(
   },
 );
 
-testWithJq('a write is found in the log by the number of an approver or an invoice', async () => {
-  const lines = readFileSync(new URL('../../docs/reference/log-lines.md', import.meta.url), 'utf8');
-  const [, command = ''] = /^```sh\n(jq -cR --arg id .*?)^```/ms.exec(lines) ?? [];
-  const { gateway, respondWith } = await startStack(reply(500));
-  const save = (id: string) =>
-    `mutation { saveApprovers(approvers: [{ approverId: "${id}" }]) { __typename } }`;
-  await gateway.graphql(save('48214'), {}, { 'x-request-id': '1' });
-  respondWith(json({ invoice_id: 48214, status: 1 }));
-  await gateway.graphql(save('8'), {}, { 'x-request-id': '2' });
-  respondWith(json({ invoice_id: 482140, status: 1 }));
-  await gateway.graphql(save('9'), {}, { 'x-request-id': '3' });
-  await gateway.logLine({ msg: 'request', requestId: '3' });
-  const cwd = await temporaryFolder();
-  writeFileSync(join(cwd, 'gateway.log'), gateway.logText().replace(/^(?=.)/gm, '[pod/1] '));
-  const { stdout, stderr } = spawnSync('bash', ['-c', command], { cwd, encoding: 'utf8' });
-  expect(stderr).toBe('');
-  const found = stdout
-    .trim()
-    .split('\n')
-    .map((line) => Object(JSON.parse(line)));
-  expect(found.map(({ msg, requestId }) => [msg, requestId])).toEqual([
-    ['call', '1'],
-    ['outcome unknown', '1'],
-    ['request', '2'],
-  ]);
-});
+testWithJq(
+  'each write that was sent is found in the log by the number of an approver or an invoice',
+  async () => {
+    const lines = readFileSync(
+      new URL('../../docs/reference/log-lines.md', import.meta.url),
+      'utf8',
+    );
+    const [, command = ''] = /^```sh\n(jq -cR --arg id .*?)^```/ms.exec(lines) ?? [];
+    const { gateway, respondWith } = await startStack(reply(500));
+    const save = (id: string) =>
+      `mutation { saveApprovers(approvers: [{ approverId: "${id}" }]) { __typename } }`;
+    await gateway.graphql(save('48214'), {}, { 'x-request-id': '1' });
+    respondWith(json({ invoice_id: 48214, status: 1 }));
+    await gateway.graphql(save('8'), {}, { 'x-request-id': '2' });
+    respondWith(json({ invoice_id: 482140, status: 1 }));
+    await gateway.graphql(save('9'), {}, { 'x-request-id': '3' });
+    for (const status of [0, 1, 2, 3, 7]) {
+      respondWith(json({ invoice_id: 0, status }));
+      await gateway.graphql(save('48214'), {}, { 'x-request-id': `status-${status}` });
+    }
+    await gateway.logLine({ msg: 'request', requestId: 'status-7' });
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, 'gateway.log'), gateway.logText().replace(/^(?=.)/gm, '[pod/1] '));
+    const { stdout, stderr } = spawnSync('bash', ['-c', command], { cwd, encoding: 'utf8' });
+    expect(stderr).toBe('');
+    const found = stdout
+      .trim()
+      .split('\n')
+      .map((line) => Object(JSON.parse(line)));
+    expect(found.map(({ msg, requestId }) => [msg, requestId])).toEqual([
+      ['sent', '1'],
+      ['call', '1'],
+      ['outcome unknown', '1'],
+      ['request', '2'],
+      ...[0, 1, 2, 3, 7].map((status) => ['sent', `status-${status}`]),
+    ]);
+  },
+);
 
 testWithJq(
   'faults of the gateway come first, the newest on top, and then those of requests by number',

@@ -95,7 +95,7 @@ test.each<[string, Reply, string, Lines, headers?: Record<string, string>]>([
   }
 });
 
-test('a write that fails or is unknown is found in the log by the identifiers of its request, and any other by the invoice of its response', async () => {
+test('a write is found in the log by the identifiers of its request, and by the invoice of its response', async () => {
   const { service, gateway, respondWith } = await startStack(reply(500));
   const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
   const approvers = [{ approverId: '9007199254740993', workflowId: '7', name: secret }];
@@ -109,6 +109,7 @@ test('a write that fails or is unknown is found in the log by the identifiers of
   expect(await gateway.logLine(refused)).toMatchObject({ ids });
   respondWith(json({ status: 0 }));
   await gateway.graphql(save, { approvers }, { 'x-request-id': 'done' });
+  expect(await gateway.logLine({ msg: 'sent', requestId: 'done' })).toMatchObject({ ids });
   expect(await gateway.logLine({ msg: 'call', requestId: 'done' })).not.toHaveProperty('ids');
   respondWith(reply(500));
   // A line of the log is short.

@@ -174,6 +174,8 @@ test.each<[string, NodeJS.Signals[], object[], Record<string, string>?, string[]
   expect(await gateway.exited).toEqual({ code: 1, signal: null });
   await lost;
   expect(gateway.logs.slice(-1 - lines.length)).toMatchObject([...lines, lostWrite]);
+  const { requestId, ids } = lostWrite;
+  expect(await gateway.logLine({ msg: 'sent', requestId })).toMatchObject({ ids });
 });
 
 test.each([
