@@ -11,7 +11,7 @@ Starts the gateway. Environment variables configure it: docs/reference/configura
   --check-config  print the effective settings without secrets, and do not start;
                   exits with 1 and the problems if they are invalid
   --connect       with --check-config: also reach the service, the keys of the issuers,
-                  the store and the ports; keys and writes stay as they are
+                  the store, the audit file and the ports; all of them stay as they are
   --version       print the version
   --help          print this text
 `;

@@ -24,7 +24,7 @@ export function createAuditOutput(
   stdout: Pick<LogOutput, 'write' | 'flush'>,
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): AuditOutput {
-  const path = /^file:(.+)/s.exec(setting)?.[1];
+  const path = auditPathOf(setting);
   const file = path === undefined ? undefined : openFile(path, log, metrics);
   const output = file?.output ?? stdout;
   return {
@@ -38,6 +38,12 @@ export function createAuditOutput(
   };
 }
 
+/** The file that the setting AUDIT names. Undefined if it names none. */
+export const auditPathOf = (setting: string) => /^file:(.+)/s.exec(setting)?.[1];
+
+export const cannotOpen = (path: string, code: string) =>
+  `AUDIT: ${path} cannot be opened: ${code}`;
+
 /** A line of JSON. Characters that some readers take as the end of a line are escaped: Node's `readline`, for example. */
 function textOf(line: AuditLine): string {
   return `${escapeJson(toJson(line), /[\u007f-\u009f\u2028\u2029]/g)}\n`;
@@ -48,7 +54,7 @@ function open(path: string): number {
     return openSync(path, 'a+', 0o640);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error;
-    throw new ConfigError(`AUDIT: ${path} cannot be opened: ${code}`);
+    throw new ConfigError(cannotOpen(path, String(code)));
   }
 }
 

@@ -3,6 +3,7 @@ import { StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { checkStore } from '@ledger-gateway/at-most-once/check-store';
 import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
+import { checkAudit } from './audit-check.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { codeOf, sentenceOf } from './network-fault.ts';
 import { checkService } from './service-check.ts';
@@ -27,6 +28,7 @@ export async function checkConnections(
   const others = await Promise.all([
     ...jwt.issuers.map((issuer) => checkIssuer(issuer, ofIssuers)),
     checkStoreOf(config),
+    checkAudit(config.audit.output),
     ...ports,
   ]);
   const { faults, hints } = await ofService;

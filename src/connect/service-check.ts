@@ -1,28 +1,43 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/config.ts';
+import { printable } from '../lib/short-text.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { proxyHint, proxyMark } from '../upstream/transport/response-marks.ts';
 import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
 
 /**
- * Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults, and what to
- * do about a proxy that seems to stand before the service.
+ * Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults, and hints
+ * about what seems to respond in its place or to stand before it.
  */
 export async function checkService(service: Config['service'], probe: ReadRequest) {
   try {
     const response = await send(service, probe);
-    const proxy = proxyMark(response.headers);
-    const hints = proxy
-      ? [`A proxy seems to stand before the service (${proxy}). ${proxyHint}`]
-      : [];
-    return { faults: faultsOf(response, service, probe), hints };
+    const faults = faultsOf(response, service, probe);
+    return {
+      faults,
+      hints: [...(faults.length > 0 ? [] : hintsOf(response)), ...proxyHints(response)],
+    };
   } catch (error) {
     return { faults: [faultOf(codeOf(error), service.baseUrl.origin, service)], hints: [] };
   }
 }
 
 type Received = { status: number; headers: IncomingHttpHeaders };
+
+function hintsOf({ status, headers }: Received): string[] {
+  if (status === 401) return [];
+  const [type] = (headers['content-type'] ?? '').split(';');
+  const shown = type ? `${status} (${printable(type)})` : `${status}`;
+  return [
+    `The service responded with ${shown} to a read without a token, where 401 is usual. If a login page or another program responds there, write the address of the service in UPSTREAM_BASE_URL`,
+  ];
+}
+
+function proxyHints({ headers }: Received): string[] {
+  const proxy = proxyMark(headers);
+  return proxy ? [`A proxy seems to stand before the service (${proxy}). ${proxyHint}`] : [];
+}
 
 function faultsOf(
   { status, headers }: Received,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { createServer, type ServerOptions } from 'node:https';
 import { connect } from 'node:net';
@@ -257,6 +257,57 @@ test('a file for keys is not created, and a folder that is missing is a fault', 
   ]);
 });
 
+test('a file for keys that another process uses is a fault, and stays as it is also after a crash', async () => {
+  const service = await startAvailable();
+  const path = join(await temporaryFolder(), 'keys.db');
+  const check = () => faultsOf(service.url, { IDEMPOTENCY_STORE: `file:${path}` });
+  const code = `
+    const database = new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)});
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)');
+    console.log('ready');
+    setInterval(() => {}, 1000);`;
+  const holder = startProcess(['-e', code]);
+  await holder.line(/ready/);
+  const before = filesOf(path);
+  expect(await check()).toEqual([
+    `IDEMPOTENCY_STORE: The idempotency store cannot open ${path}: database is locked; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL`,
+  ]);
+  holder.signal('SIGKILL');
+  await holder.exited;
+  expect(await check()).toEqual([]);
+  // If the log were gone, the next start would count as a loss of records.
+  expect(filesOf(path)).toEqual(before);
+  expect(before.map(({ size }) => size > 0)).toEqual([true, true]);
+});
+
+/** The files of a database, with what a change would change. */
+function filesOf(path: string) {
+  return ['', '-wal', '-shm'].flatMap((end) => {
+    const { size, mtimeMs } = statSync(path + end, { throwIfNoEntry: false }) ?? {};
+    return size === undefined ? [] : [{ end, size, mtimeMs }];
+  });
+}
+
+test('a file of the audit record that cannot be opened is a fault, and one that is missing is not created', async () => {
+  const service = await startAvailable();
+  const folder = await temporaryFolder();
+  const path = join(folder, 'audit.log');
+  const check = (path: string) => faultsOf(service.url, { AUDIT: `file:${path}` });
+  const remedy =
+    'Write the path of a file to which this process can append, in a folder that exists';
+  const fault = (path: string, code: string) => [
+    `AUDIT: ${path} cannot be opened: ${code}. ${remedy}`,
+  ];
+  expect(await check(path)).toEqual([]);
+  expect(existsSync(path)).toBe(false);
+  const missing = join(folder, 'missing/audit.log');
+  expect(await check(missing)).toEqual(fault(missing, 'ENOENT'));
+  expect(await check(folder)).toEqual(fault(folder, 'EISDIR'));
+  writeFileSync(path, 'a line\n');
+  expect(await check(path)).toEqual([]);
+  expect(readFileSync(path, 'utf8')).toBe('a line\n');
+});
+
 (isRedisInstalled ? test : test.skip)('Redis is tried, and then it is as before', async () => {
   const service = await startAvailable();
   const server = await startRedis({ args: ['--requirepass', 'right'] });
@@ -360,6 +411,30 @@ test('a proxy before the service is named, with what to do', async () => {
     connections: 'all reached',
     hints: [expect.stringMatching(/\(server: nginx\/1\.22\.1\).* --stand-in <port> /)],
   });
+});
+
+test.each<[string, Reply, string]>([
+  [
+    'a login page',
+    reply(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }),
+    '200 (text/html)',
+  ],
+  ['403', reply(403), '403'],
+  [
+    '500',
+    reply(500, '{"title":"secret"}', { 'content-type': 'application/problem+json' }),
+    '500 (application/problem+json)',
+  ],
+])('%s where a service rejects a read without a token is a hint', async (_, respond, shown) => {
+  const command = await readCommand(options, await environmentFor(await startService(respond)));
+  const text = 'text' in command ? command.text : '';
+  expect(JSON.parse(text)).toMatchObject({
+    connections: 'all reached',
+    hints: [
+      `The service responded with ${shown} to a read without a token, where 401 is usual. If a login page or another program responds there, write the address of the service in UPSTREAM_BASE_URL`,
+    ],
+  });
+  expect(text).not.toContain('secret');
 });
 
 test('the command prints all faults at once, and exits with 1; otherwise it says that all was reached', async () => {

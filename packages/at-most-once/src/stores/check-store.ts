@@ -18,7 +18,7 @@ export async function checkStore(setting: string): Promise<void> {
   return checkPostgres(setting);
 }
 
-/** Checks that the file, or the folder in which it is to be created, can be written to. */
+/** Checks that the file is not in use, and that it or the folder in which it is to be created can be written to. */
 async function checkFile(path: string): Promise<void> {
   const { R_OK, W_OK, X_OK } = constants;
   const folder = dirname(path);
@@ -30,6 +30,8 @@ async function checkFile(path: string): Promise<void> {
   if (ofFile === 'ENOENT') return;
   if (ofFile !== undefined) throw notWritable(`the file ${path}`, ofFile);
   if (!(await stat(path)).isFile()) throw notWritable(path, 'it is no file');
+  const { checkNotInUse } = await import('./sqlite-file.ts');
+  checkNotInUse(path);
 }
 
 function notWritable(what: string, fault: string): StoreUnavailable {

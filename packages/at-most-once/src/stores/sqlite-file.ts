@@ -106,10 +106,29 @@ export function openClaims(path: string, maxBytes: number) {
     };
   } catch (error) {
     opened?.close();
-    const { reason, message } = unavailable(error);
-    const text = `The idempotency store cannot open ${path}: ${message}${remedies[reason] ?? ''}`;
-    throw new StoreUnavailable(reason, text);
+    throw cannotOpen(path, error);
   }
+}
+
+/**
+ * Throws StoreUnavailable if another process has opened the database at this path. Changes nothing: a file that is opened for
+ * reading cannot be locked exclusively, so SQLite fails before it looks for a log, which a process that was killed has left.
+ */
+export function checkNotInUse(path: string): void {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA application_id');
+  } catch (error) {
+    if (unavailable(error).reason === 'locked') throw cannotOpen(path, error);
+  } finally {
+    database.close();
+  }
+}
+
+function cannotOpen(path: string, error: unknown): StoreUnavailable {
+  const { reason, message } = unavailable(error);
+  const text = `The idempotency store cannot open ${path}: ${message}${remedies[reason] ?? ''}`;
+  return new StoreUnavailable(reason, text);
 }
 
 /** Translates an error of SQLite or of the file system. */
