@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { Path } from '../errors/input-fault.ts';
 import type { ServiceResponse } from './responses.ts';
-import { type Targets, targetsReader } from './targets.ts';
+import { type Targets, targetsOf } from './targets.ts';
 import { encoderOf, guardOf, type WireType } from './wire-types.ts';
 
 /** What is declared of every operation of the service. */
@@ -126,7 +126,7 @@ export function defineOperation(
   const { parameters, body, response, effect, field } = row;
   const toSearch = searchEncoderOf(parameters);
   const toBody = body ? encoderOf(body) : () => undefined;
-  const targetsOf = targetsReader(parameters, ...(body ? [body] : []));
+  const types = body ? [parameters, body] : [parameters];
   const operation = {
     ...row,
     graphql: `${effect === 'read' ? 'Query' : 'Mutation'}.${field}`,
@@ -136,7 +136,8 @@ export function defineOperation(
       operation,
       search: toSearch(input.parameters),
       body: toBody(input.body),
-      targets: (maxCharacters: number) => targetsOf([input.parameters, input.body], maxCharacters),
+      targets: (maxCharacters: number) =>
+        targetsOf(types, [input.parameters, input.body], maxCharacters),
     }),
   };
   return operation;

@@ -15,7 +15,6 @@ export type FileTarget = { name: string; content: string };
 /** How many characters the identifiers in a line of the log have at most: about 200 of usual length. */
 const LOG_CHARACTERS = 1000;
 
-type Collect = (value: unknown, found: Collected) => void;
 type Collected = {
   ids: Record<string, string[]>;
   omitted: number;
@@ -24,18 +23,19 @@ type Collected = {
   leftCharacters: number;
 };
 
-/** Creates a function that collects what values of these types name, by the types of their fields. */
-export function targetsReader(...types: readonly WireType[]) {
-  const collectors = types.map((type) => collectorOf(type, ''));
-  return (values: readonly unknown[], maxCharacters: number): Targets => {
-    const found: Collected = { ids: {}, files: [], omitted: 0, leftCharacters: maxCharacters };
-    for (const [index, collect] of collectors.entries()) collect?.(values[index], found);
-    const { ids, files, omitted } = found;
-    return {
-      ids: Object.keys(ids).length > 0 ? ids : undefined,
-      omittedIds: omitted || undefined,
-      files,
-    };
+/** What values of these types name, with so many characters of identifiers at most. */
+export function targetsOf(
+  types: readonly WireType[],
+  values: readonly unknown[],
+  maxCharacters: number,
+): Targets {
+  const found: Collected = { ids: {}, files: [], omitted: 0, leftCharacters: maxCharacters };
+  for (const [index, type] of types.entries()) collect(type, '', values[index], found);
+  const { ids, files, omitted } = found;
+  return {
+    ids: Object.keys(ids).length > 0 ? ids : undefined,
+    omittedIds: omitted || undefined,
+    files,
   };
 }
 
@@ -45,34 +45,20 @@ export function loggedIds({ targets }: { targets: (maxCharacters: number) => Tar
   return { ids, omittedIds };
 }
 
-/** Undefined if values of this type name nothing. */
-function collectorOf(
-  { target, items, properties = {} }: WireType,
-  at: string,
-): Collect | undefined {
-  if (target === 'identifier') return (value, found) => addIdentifier(at, value, found);
-  const item = items && collectorOf(items, at);
-  if (item) {
-    return (values, found) => {
-      if (Array.isArray(values)) for (const value of values) item(value, found);
-    };
+/** Collects what a value of this type names. It is in the field `name`. */
+function collect(type: WireType, name: string, value: unknown, found: Collected): void {
+  const { target, items, properties } = type;
+  if (target === 'identifier') addIdentifier(name, value, found);
+  if (items && Array.isArray(value)) for (const item of value) collect(items, name, item, found);
+  if (!properties) return;
+  const record: Record<string, unknown> = Object(value);
+  const file: Partial<Record<string, unknown>> = {};
+  for (const [field, inner] of Object.entries(properties)) {
+    collect(inner, field, record[field], found);
+    if (inner.target) file[inner.target] = record[field];
   }
-  const entries = Object.entries(properties);
-  const fields = entries.flatMap(([name, type]) => {
-    const collect = collectorOf(type, name);
-    return collect ? [{ name, collect }] : [];
-  });
-  const fieldOf = (kind: WireType['target']) =>
-    entries.find(([, type]) => type.target === kind)?.[0];
-  const [nameField, contentField] = [fieldOf('fileName'), fieldOf('fileContent')];
-  if (fields.length === 0 && contentField === undefined) return undefined;
-  return (value, found) => {
-    const record: Record<string, unknown> = Object(value);
-    for (const { name, collect } of fields) collect(record[name], found);
-    const content = contentField === undefined ? undefined : record[contentField];
-    if (typeof content !== 'string') return;
-    found.files.push({ name: String(record[nameField ?? ''] ?? ''), content });
-  };
+  const { fileName = '', fileContent: content } = file;
+  if (typeof content === 'string') found.files.push({ name: String(fileName ?? ''), content });
 }
 
 function addIdentifier(name: string, value: unknown, found: Collected): void {
