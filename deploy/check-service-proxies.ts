@@ -7,6 +7,7 @@ import { ledger } from '../src/resolvers/ledger.ts';
 import { type Harness, until, withHarness } from '../stress/harness.ts';
 import { nginxCommand } from '../stress/nginx.ts';
 import { startChild } from '../stress/process.ts';
+import { postTo } from '../testkit/graphql-operation.ts';
 import { freePort } from '../testkit/port.ts';
 import { type Reply, startService, success } from '../testkit/service.ts';
 import { temporaryFolder } from '../testkit/temporary-folder.ts';
@@ -171,12 +172,7 @@ async function checkProxy({ startGateway, issuer }: Harness, language: string): 
     const arrived = () => service.received.filter(({ url = '' }) => !url.includes(probe)).length;
     const before = arrived();
     service.respondWith(reply);
-    const response = await fetch(`${gateway.url}/graphql`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-    });
-    const text = await response.text();
+    const { text } = await postTo(gateway.url, { query, variables }, { authorization });
     return { text, arrivals: () => arrived() - before };
   }
 

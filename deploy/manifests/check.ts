@@ -6,7 +6,7 @@ import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
 import { rejections } from './harmful-edits.ts';
 import { declare, validate } from './models.ts';
-import { check } from './report.ts';
+import { check, expectSame } from './report.ts';
 import { checksOf } from './resources.ts';
 import { checkSystemd } from './systemd.ts';
 import { checkTable } from './values-table.ts';
@@ -101,9 +101,11 @@ const { settings: ofSettings, files: ofFiles } = z
   .object({ properties: z.object({ settings: schemaProperties, files: schemaProperties }) })
   .parse(JSON.parse(text('helm/values.schema.json'))).properties;
 
+const schemas = new Map<string, z.ZodType>(Object.entries(variables));
+
 /** What the gateway says to a value of a variable. Undefined if it accepts it. */
 const faultOf = (name: string, value: string) =>
-  variables[name]?.safeParse(value).error?.issues[0]?.message;
+  schemas.get(name)?.safeParse(value).error?.issues[0]?.message;
 
 check('helm: a number or a URL is rejected if the gateway rejects it', () => {
   const names = Object.keys(ofSettings.properties);
@@ -115,10 +117,10 @@ check('helm: a number or a URL is rejected if the gateway rejects it', () => {
     ...typed.flatMap((name) => ['--set-string', `settings.${name}=10s`]),
   );
   const rejected = [...rejection.matchAll(/^- settings\.(\w+) is 10s: write /gm)];
-  const difference = new Set(rejected.map(([, name = '']) => name)).symmetricDifference(
-    new Set(typed),
+  expectSame(
+    rejected.map(([, name = '']) => name),
+    typed,
   );
-  if (difference.size > 0) throw new Error([...difference].join(', '));
 });
 
 check('helm: a value in quotes is rejected', () => {
@@ -131,8 +133,8 @@ check('helm/values.schema.json has the values of the variables with few values',
     const values = z.object({ enum: z.array(z.unknown()) }).safeParse(property).data?.enum ?? [];
     const others = /^must be ([\w, ]+ or \w+)$/.exec(faultOf(name, 'no such value') ?? '')?.[1];
     const expected = others?.split(/, | or /) ?? [];
-    const difference = new Set(values.map(String)).symmetricDifference(new Set(expected));
-    if (difference.size > 0) throw new Error(`${name}: ${[...difference].join(', ')}`);
+    const named = (list: unknown[]) => list.map((value) => `${name}=${value}`);
+    expectSame(named(values), named(expected));
   }
 });
 
@@ -148,10 +150,7 @@ check('helm/values.schema.json: the settings and files are the variables of the 
     'GIT_COMMIT',
   ];
   const expected = Object.keys(variables).filter((name) => !byChart.includes(name));
-  const difference = new Set([...expected, 'NODE_EXTRA_CA_CERTS']).symmetricDifference(
-    new Set(known),
-  );
-  if (difference.size > 0) throw new Error([...difference].join(', '));
+  expectSame(known, [...expected, 'NODE_EXTRA_CA_CERTS']);
 });
 
 const deploymentWith = (...args: string[]) =>

@@ -13,3 +13,9 @@ export function check(name: string, run: () => void): void {
 export function skip(name: string, reason: string): void {
   process.stdout.write(`skip  ${name}: ${reason}\n`);
 }
+
+/** Throws, naming those that only one has, unless both have the same names. */
+export function expectSame(names: Iterable<string>, expected: Iterable<string>): void {
+  const difference = new Set(names).symmetricDifference(new Set(expected));
+  if (difference.size > 0) throw new Error([...difference].join(', '));
+}
