@@ -33,13 +33,13 @@ export class IdempotentCalls implements Calls {
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const { isRequired, timeoutMs, atMostOnce, outcomeOf, metrics } = this.#options;
+    const { calls, isRequired, timeoutMs, atMostOnce, outcomeOf, metrics } = this.#options;
     const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
       const isRejected = isRequired || givenKey.ages.length > 0;
       metrics.withoutKey(scope, isRejected);
-      if (!isRejected) return this.#call(request, scope);
+      if (!isRejected) return this.#noted(await calls.write(request, scope), request, scope);
     }
     const deadline = performance.now() + timeoutMs;
     let hasWaited = false;
@@ -57,7 +57,8 @@ export class IdempotentCalls implements Calls {
     request.observer?.claimed(write.key);
     const send = async () => {
       metrics.count('claimed');
-      const value = await this.#call({ ...request, claimId: write.key, deadline }, scope);
+      const claimed = { ...request, claimId: write.key, deadline };
+      const value = this.#noted(await calls.write(claimed, scope), claimed, scope);
       return { value, record: toRecord(request.operation, value) };
     };
     const result = await atMostOnce.run(write, send).catch((error: unknown) => {
@@ -77,11 +78,8 @@ export class IdempotentCalls implements Calls {
     return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Result);
   }
 
-  async #call<Result>(
-    request: WriteRequest<Result>,
-    scope: RequestScope,
-  ): Promise<Result | OutcomeUnknown> {
-    const outcome = await this.#options.calls.write(request, scope);
+  /** Counts and logs an outcome that is unknown. */
+  #noted<Outcome>(outcome: Outcome, request: WriteRequest, scope: RequestScope): Outcome {
     if (outcome instanceof OutcomeUnknown) {
       const { operation, claimId: claim } = request;
       const unknown = { operation: operation.name, code: outcome.code, claim };

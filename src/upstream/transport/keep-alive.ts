@@ -29,12 +29,13 @@ export class KeepAlive {
   /** The service has announced a time with these headers. It is no longer believed once it has proved wrong. */
   announced(headers: IncomingHttpHeaders): void {
     const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
-    if (this.#learnsFrom === 0 && seconds !== undefined) this.#kept(Number(seconds) * 1000);
+    if (this.#learnsFrom > 0 || seconds === undefined) return;
+    this.#keptMs = Math.max(this.#keptMs, Number(seconds) * 1000);
   }
 
   /** The service has answered on a connection that was idle for so long. */
   answered(idleMs: number): void {
-    if (performance.now() >= this.#learnsFrom) this.#kept(idleMs);
+    if (performance.now() >= this.#learnsFrom) this.#keptMs = Math.max(this.#keptMs, idleMs);
   }
 
   /** The service has closed a connection that was idle for so long. Returns whether it was expected to keep it. */
@@ -43,9 +44,5 @@ export class KeepAlive {
     this.#keptMs = isEarly ? 0 : Math.min(this.#keptMs, idleMs);
     if (isEarly) this.#learnsFrom = performance.now() + RELEARN_MS;
     return isEarly;
-  }
-
-  #kept(ms: number): void {
-    this.#keptMs = Math.max(this.#keptMs, ms);
   }
 }

@@ -84,20 +84,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { signal } = this.#limits;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
-    else endIteration(() => this.#dispatch(request, acquire));
+    endIteration(() => {
+      if (this.#ended) return;
+      try {
+        this.#connection = acquire();
+        const { dispatcher, reset = false } = this.#connection;
+        dispatcher.dispatch({ ...request, reset }, this);
+      } catch (error) {
+        this.#response.reject(error); // This is a bug of the gateway.
+        this.#abort();
+      }
+    });
     return this.#response.promise;
-  }
-
-  #dispatch(request: Dispatcher.DispatchOptions, acquire: () => Connection): void {
-    if (this.#ended) return;
-    try {
-      this.#connection = acquire();
-      const { dispatcher, reset = false } = this.#connection;
-      dispatcher.dispatch({ ...request, reset }, this);
-    } catch (error) {
-      this.#response.reject(error); // This is a bug of the gateway.
-      this.#abort();
-    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
