@@ -29,7 +29,8 @@ const allowed: Record<string, string> = {
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   config:
     'auth/ errors/gateway-error.ts lib/ policy/ telemetry/ upstream/operations.ts upstream/transport/ jose',
-  connect: 'audit/audit-output.ts auth/ config/ lib/short-text.ts upstream/operations.ts upstream/transport/response-marks.ts node:http',
+  connect:
+    'audit/audit-output.ts auth/ config/ lib/short-text.ts upstream/operations.ts upstream/transport/response-marks.ts node:http',
   policy:
     'lib/strict-json.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
   resolvers:
