@@ -95,13 +95,18 @@ function indexOf<Item extends object>(
 /** Creates a function that reads something by its id, once for a request. */
 function createLoader<Value>({ turn }: RequestScope) {
   const known = new Map<string, Promise<Value>>();
+  let failing: Promise<void> | undefined;
   const begin = async (read: () => Promise<Value>) => {
     await undefined; // All root fields start in the same microtask, and are counted after it.
     try {
       return await read();
     } catch (error) {
       // Each field that waits for a failed call gets an error of its own, and hundreds of requests may wait for the same call.
-      await turn();
+      // All reads that fail at once share a turn.
+      failing ??= turn()?.finally(() => {
+        failing = undefined;
+      });
+      await failing;
       throw error;
     }
   };

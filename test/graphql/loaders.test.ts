@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
@@ -36,14 +37,15 @@ test('what is made of a list takes memory for a reference to each item', async (
   expect(scope.reservation.peakBytes).toBe(160_000);
 });
 
-test('reads begin within the turn of their request, once each, when all of its root fields have been counted', async () => {
+test('reads begin within the turn of their request, once each, when all of its root fields have been counted, and fail in one turn', async () => {
   const happened: string[] = [];
   const read: Calls['read'] = async ({ search }) => {
     happened.push(`read ${search}`);
     throw new Error('not expected to end well');
   };
   const lane = createLane();
-  const scope = scopeOf();
+  const turn = jest.fn(async () => {});
+  const scope = { ...scopeOf(), turn };
   const { list } = createLoaders({ read }, scope, new ResponseLimits(scope, 1_000_000));
   lane.turn('caller', 1);
   for (const project of ['north', 'south', 'north']) {
@@ -51,8 +53,10 @@ test('reads begin within the turn of their request, once each, when all of its r
     list(glCodesOf(project), () => [], 0, project).catch(() => happened.push(`failed ${project}`));
   }
   await lane.turn('another caller', 2);
+  await setImmediate();
   const reads = ['north', 'south'].map((project) => `read ${glCodesOf(project).search}`);
   const failures = ['failed north', 'failed south', 'failed north'];
   expect(happened.slice(0, 5)).toEqual(['field north', 'field south', 'field north', ...reads]);
   expect(happened.slice(5).sort()).toEqual(failures.sort());
+  expect(turn).toHaveBeenCalledTimes(1);
 });
