@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the caches of GraphQL clients show for a list in which two rows have the same id and two rows have none. A normalized cache keeps
 # one row for an id, so one row is shown twice and the other one is lost. Apollo Client keeps the first row, graphcache and Relay keep the
-# last one. With `keyFields: ['id']`, which is what Apollo uses by default, Apollo also merges the rows whose id is null.
+# last one. `keyFields: ['id']` looks like Apollo's default, but it also merges the rows whose id is null.
 #
 # How to read the table: the names in the result, and whether the client warns about the two rows with the same id (in development).
 #
