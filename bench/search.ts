@@ -153,6 +153,7 @@ const pasted: [title: string, paste: (code: string, name: string) => string][] =
   ['a row of a CSV file', (code, name) => `${code};${name}`],
   ['a row of a CSV file, in quotes', (code, name) => `"${code}","${name.replaceAll('"', '""')}"`],
   ['a code and a name, joined by _', (code, name) => `${code}_${name}`],
+  ['a code and a name, joined by --', (code, name) => `${code}--${name}`],
 ];
 for (const [title, paste] of pasted) {
   const text = ({ code, name }: Row) => (code && name ? paste(code, name) : undefined);

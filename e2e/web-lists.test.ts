@@ -111,6 +111,9 @@ const inBrackets = (parts: readonly Part[]) =>
 test.each([
   ['Créances et dettes', 'DETTES creances', '[Créances] et [dettes]'],
   ['Straßenbau', 'strasse', '[Straße]nbau'],
+  ['Kfz-Beiträge', 'kfz-beitraege', '[Kfz-Beiträge]'],
+  ['Abschluss 2019-2020', '2019-2020', 'Abschluss [2019-2020]'],
+  ['Ärger 2019-2020', '2019–2020', 'Ärger [2019-2020]'],
   ['Gebäude für Büros', 'buero gebaude', '[Gebäude] für [Büro]s'],
   ['Prêts à l’étranger', "l'etranger", 'Prêts à [l’étranger]'],
   ['İŞTİRAKLERDEN', 'iştirak', '[İŞTİRAK]LERDEN'],
@@ -119,12 +122,18 @@ test.each([
   ['Rent', '', 'Rent'],
   ['Rent', '%', 'Rent'],
 ])('in %j, what the search %j found is marked', (text, search, marked) => {
-  expect(inBrackets(foundParts(text, search, false))).toBe(marked);
+  expect(inBrackets(foundParts(text, search))).toBe(marked);
 });
 
 test('in a code, what was found is marked without regard to its punctuation', () => {
-  expect(inBrackets(foundParts('10.01.00', '1001', true))).toBe('[10.01].00');
-  expect(inBrackets(foundParts('4455-10', '44-55', true))).toBe('[4455]-10');
+  expect(inBrackets(foundParts('10.01.00', '1001', ''))).toBe('[10.01].00');
+  expect(inBrackets(foundParts('4455-10', '44-55', ''))).toBe('[4455]-10');
+});
+
+test('in a code, a prefix is marked where the code begins', () => {
+  expect(inBrackets(foundParts('10.01.10', '', '1-0'))).toBe('[10].01.10');
+  expect(inBrackets(foundParts('10.01.10', '01', '10'))).toBe('[10].[01].10');
+  expect(inBrackets(foundParts('10.01.10', '', '-'))).toBe('10.01.10');
 });
 
 test.each([320, 360])('long words stay on a screen of %i pixels', async (width) => {

@@ -101,12 +101,14 @@ export function withoutPunctuation(folded: string): string {
 
 /** What is between two words: blanks, and marks that are not a part of a number, as in a row of a CSV file. */
 const betweenWords = /[\s;|_]+|(?<![0-9])[,:/]|[,:/](?![0-9])/;
+/** What SQL-Ledger and its successors write between a code and its name, and what other programs make of it. */
+const betweenCodeAndName = /--+|—/g;
 /** Quotes and brackets around a word, and marks behind it. */
 const aroundWord = /^[\p{Ps}\p{Pi}"]+|[\p{Pe}\p{Pf}",;:.]+$/gu;
 
 /** The folded words of a search. Some have no letter and no digit. */
 export function foldedWords(search: string): string[] {
-  return foldText(search)
+  return foldText(search.replace(betweenCodeAndName, ' '))
     .split(betweenWords)
     .map((word) => word.replace(aroundWord, ''));
 }

@@ -37,6 +37,8 @@ test.each<[typed: string, ...Item]>([
   ['4010_Kfz-Steuer', '4010', 'Kfz-Steuer'],
   ['4010/Kfz-Steuer', '4010', 'Kfz-Steuer'],
   ['4010:Kfz-Steuer', '4010', 'Kfz-Steuer'],
+  ['1060--Checking Account', '1060', 'Checking Account'],
+  ['1060—Checking Account', '1060', 'Checking Account'],
   ['Debitoren/Kreditoren', '1', 'Kreditoren_Debitoren'],
   ['AUSSENANLAGEN', '0111', 'Außenanlagen für Geschäfts-, Fabrik- und'],
   ['Grundstuecke', '0050', 'Grundstücke, grundstücksgleiche Rechte'],
@@ -95,6 +97,7 @@ test.each<[typed: string, given: string[], expected: string[]]>([
     ['10 Capital', '1.0 Capital', '1000 Capital', '2 Capital 10'],
   ],
   ['Capital 10', ['1000 Capital', '10 Capital'], ['10 Capital', '1000 Capital']],
+  ['4457--TVA', ['44570 TVA', '4457 TVA'], ['4457 TVA', '44570 TVA']],
   ['4457;TVA', ['44570 TVA', '14457 TVA', '4457 TVA'], ['4457 TVA', '44570 TVA', '14457 TVA']],
   ['8 Résultat', ['80 Résultat', '8 Resultat'], ['8 Resultat', '80 Résultat']],
   [

@@ -38,7 +38,7 @@ export function CodeRows({ page, isBusy, picks, onPick }: Props) {
             />
             {code.code ? (
               <bdi className="code">
-                <Found text={code.code} search={`${search} ${codePrefix}`} isCode />
+                <Found text={code.code} search={search} prefix={codePrefix} />
               </bdi>
             ) : (
               <span className="hint">no number</span>

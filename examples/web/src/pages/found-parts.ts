@@ -11,14 +11,21 @@ export type Part = { readonly text: string; readonly isFound: boolean };
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** The parts of a text, of which those are found that are a word of the search. In a code, punctuation does not count. */
-export function foundParts(text: string, search: string, isCode: boolean): Part[] {
+/**
+ * The parts of a text, of which those are found that are a word of the search. A text with a `prefix` is a code: punctuation does
+ * not count in it, and the prefix is found where it begins.
+ */
+export function foundParts(text: string, search: string, prefix?: string): Part[] {
+  const isCode = prefix !== undefined;
   const fold = isCode ? (part: string) => withoutPunctuation(foldText(part)) : foldText;
-  const words = foldedWords(search).map(fold).filter(Boolean);
+  // Folded as the text is: character by character, so that a hyphen does not count, whatever is beside it.
+  const foldEach = (part: string) => Array.from(part, fold).join('');
+  const words = foldedWords(search).map(foldEach).filter(Boolean);
+  const start = isCode ? foldEach(prefix) : '';
   const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
   const isFound = new Set<number>();
   for (const spell of [fold, ...(isCode ? [] : [asSpelled])]) {
-    for (const index of indexesOf(words, characters.map(spell))) isFound.add(index);
+    for (const index of indexesOf(words, start, characters.map(spell))) isFound.add(index);
   }
   const parts: Part[] = [];
   for (const [index, character] of characters.entries()) {
@@ -34,19 +41,29 @@ export function foundParts(text: string, search: string, isCode: boolean): Part[
 
 /** A character as it is spelled without umlauts: `ue` for `ü`. */
 function asSpelled(character: string): string {
-  return foldWithSpellings(character).match(/\S+$/)?.[0] ?? character;
+  return foldWithSpellings(character).match(/\S+$/)?.[0] ?? foldText(character);
 }
 
-/** The indexes of the characters that are a part of a word. One character may be folded to several, or to none. */
-function indexesOf(words: readonly string[], characters: readonly string[]): number[] {
+/**
+ * The indexes of the characters that are a part of a word, or of the start. One character may be folded to several, or to none.
+ */
+function indexesOf(
+  words: readonly string[],
+  start: string,
+  characters: readonly string[],
+): number[] {
   const indexes = characters.flatMap((folded, index) => Array<number>(folded.length).fill(index));
   const text = characters.join('');
-  return words.flatMap((word) => {
-    const found: number[] = [];
+  const found: number[] = [];
+  const add = (at: number, length: number) => {
+    const [first = 0, last = 0] = [indexes[at], indexes[at + length - 1]];
+    for (let index = first; index <= last; index += 1) found.push(index);
+  };
+  if (start && text.startsWith(start)) add(0, start.length);
+  for (const word of words) {
     for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-      const [first = 0, last = 0] = [indexes[at], indexes[at + word.length - 1]];
-      for (let index = first; index <= last; index += 1) found.push(index);
+      add(at, word.length);
     }
-    return found;
-  });
+  }
+  return found;
 }
