@@ -42,10 +42,14 @@ const projects: Project[] = [
   // Without a package that ours might need.
   { clients: ['fetch'], packages: [], files: ['first-mutation.ts', 'read-field.ts'], commands: [] },
   {
-    clients: ['apollo', 'urql', 'relay', 'gql-tada', 'graphql-request'],
+    clients: [
+      ...['apollo', 'urql', 'relay', 'gql-tada', 'graphql-request'],
+      ...['axios', 'villus', 'rtk-query'],
+    ],
     packages: [
       ...['@apollo/client@4.3.8', 'rxjs@7.8.2', '@urql/core@6.0.3', 'gql.tada@1.11.3', graphql],
-      'graphql-request@7.4.0',
+      ...['graphql-request@7.4.0', 'axios@1.21.1', '@reduxjs/toolkit@2.15.0'],
+      ...['villus@3.5.2', 'vue@3.5.45'],
       ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1'],
     ],
     // The last one checks the types that the others have with their clients.
@@ -115,7 +119,10 @@ test('publint and arethetypeswrong find nothing in the package, which has ES mod
   await run('npx', ['attw', tarball, ...options], { cwd });
 }, 120_000);
 
-const clients = ['fetch', 'apollo', 'urql', 'relay', 'graphql-request'];
+const clients = [
+  ...['fetch', 'apollo', 'urql', 'relay', 'graphql-request'],
+  ...['axios', 'villus', 'rtk-query'],
+];
 
 const pageCode = `
 ${clients.map((name, index) => `import * as client${index} from './${name}.ts';`).join('\n')}
