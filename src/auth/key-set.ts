@@ -51,7 +51,7 @@ export const keySet = z
   });
 
 /** The algorithms of tokens that can be verified with a key. */
-function algorithmsOf({ kty = '', crv = kty, alg }: JsonWebKey): string[] {
+export function algorithmsOf({ kty = '', crv = kty, alg }: JsonWebKey): string[] {
   const names = algorithmsByKey.get(crv) ?? [];
   return alg === undefined ? names : names.filter((name) => name === alg);
 }

@@ -72,8 +72,13 @@ export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
   return { ca: ca?.value, cert: cert?.value, key: key?.value };
 }
 
-/** Says that a mutation may take longer than the shutdown waits, unless it cannot. Its writes are sent one after another. */
-function shortShutdownOf(env: Environment) {
+/**
+ * Says that a mutation may take longer than the shutdown waits, if one of these times or the number of writes was set. The writes
+ * of a mutation are sent one after another. With the defaults, one write has enough time, and five have not.
+ */
+function shortShutdownOf(env: Environment, names: readonly string[]) {
+  const set = ['UPSTREAM_TIMEOUT_MS', 'MAX_WRITES_PER_OPERATION', 'SHUTDOWN_TIMEOUT_MS'];
+  if (!set.some((name) => names.includes(name))) return undefined;
   const mutationMs = env.UPSTREAM_TIMEOUT_MS * env.MAX_WRITES_PER_OPERATION;
   const { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } = env;
   return shutdownTimeoutMs > mutationMs ? undefined : { mutationMs, shutdownTimeoutMs };
@@ -142,7 +147,7 @@ export function readConfig(
     warnings: {
       /** Variables of OpenTelemetry that are set, and have no effect. */
       withoutEffect: findWithoutEffect(names, known),
-      shortShutdown: shortShutdownOf(env),
+      shortShutdown: shortShutdownOf(env, names),
     },
     logLevel: env.LOG_LEVEL,
     /** The files that are read again while the gateway runs. */

@@ -108,6 +108,15 @@ export const baseUrl = z
   .pipe(url)
   .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
 
+/** A base URL below which these operations can be, so it does not end with the path of one. */
+export const baseOf = (operations: readonly Operation[]) =>
+  z.instanceof(URL).superRefine(({ pathname }, context) => {
+    const [last = ''] = pathname.split('/').slice(-2);
+    const isNamed = operations.some(({ name }) => name.toLowerCase() === last.toLowerCase());
+    const message = `must be the address below which the operations are: leave out ${last}`;
+    if (isNamed) context.addIssue({ code: 'custom', message });
+  });
+
 /** An origin. It may have one `*`: for the port, or for the whole leftmost label of at least three. */
 export const origin = z.string().refine((value) => {
   const wildcard = /(?<=:\/\/)\*(?=\.[^.]+\.)|(?<=:)\*$/;

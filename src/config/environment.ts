@@ -75,6 +75,7 @@ const variables = z.object({
 export function environmentOf(operations: readonly Operation[]) {
   const actions = operations.flatMap(({ action }) => action ?? []).sort();
   return variables.extend({
+    UPSTREAM_BASE_URL: variables.shape.UPSTREAM_BASE_URL.pipe(types.baseOf(operations)),
     POLICY_FILE: types.policyFile(operations).optional(),
     WORKFLOW_ACTIONS: types.someOf(actions).default(actions),
   });

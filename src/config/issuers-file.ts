@@ -13,6 +13,9 @@ const text = z
   .regex(/^(?!["'\s]).*(?<!["'\s])$/s, 'must not begin or end with a blank or a quote');
 const listOf = <Item>(item: z.ZodType<Item>) => z.array(item, 'must be a list').min(1, notEmpty);
 
+/** The claims that each token may have (RFC 7519, section 4.1). None of them names the application that has the token. */
+const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+
 /** The types of variables that occur in the file, too. */
 type Types = {
   url: z.ZodType<URL>;
@@ -28,7 +31,12 @@ function typeOf({ url, algorithm, openKeys }: Types) {
       jwksUrl: url.optional(),
       jwksFile: text.optional(),
       algorithms: listOf(algorithm).optional(),
-      audienceClaim: text.optional(),
+      audienceClaim: text
+        .refine(
+          (name) => !registeredClaims.has(name),
+          'must name an application, as client_id does',
+        )
+        .optional(),
       tenants: listOf(text.regex(/^[\w.-]+$/, 'must be the id of a tenant')).optional(),
     })
     .superRefine(({ issuer, jwksUrl, jwksFile, tenants }, context) => {

@@ -24,15 +24,18 @@ export async function checkConnections(
     checkPort('PORT', http.port, http.host),
     ...(http.adminPort === undefined ? [] : [checkPort('ADMIN_PORT', http.adminPort, http.host)]),
   ];
-  const ofService = checkService(service, probe);
+  const ofServers = [
+    checkService(service, probe),
+    ...jwt.issuers.map((issuer) => checkIssuer(issuer, ofIssuers, jwt.algorithms)),
+  ];
   const others = await Promise.all([
-    ...jwt.issuers.map((issuer) => checkIssuer(issuer, ofIssuers)),
     checkStoreOf(config),
     checkAudit(config.audit.output),
     ...ports,
   ]);
-  const { faults, hints } = await ofService;
-  return { faults: [...new Set([...faults, ...others.flat()])], hints };
+  const found = await Promise.all(ofServers);
+  const faults = [...found.flatMap((one) => one.faults), ...others.flat()];
+  return { faults: [...new Set(faults)], hints: [...new Set(found.flatMap((one) => one.hints))] };
 }
 
 async function checkStoreOf({ idempotency }: Config): Promise<string[]> {

@@ -58,6 +58,11 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['PORT', 'abc 65536 -1 80.5', /integer from 0 to 65535/],
   ['ADMIN_PORT', '4000', /must not be PORT/],
   ['UPSTREAM_BASE_URL', 'service.example ftp://service.example', /http\(s\) URL/],
+  [
+    'UPSTREAM_BASE_URL',
+    'http://a.example/secret/getGLCodes5 http://a.example/getglcodes5/ https://a.example/api/upgradeToHQ/',
+    /must be the address below which the operations are: leave out (getGLCodes5|upgradeToHQ)$/i,
+  ],
   ['UPSTREAM_BASE_URL', 'http://ada:secret@service.example', /credentials/],
   ['UPSTREAM_BASE_URL', 'http://a.example/?a=b http://a.example/a? http://a.example/a#', /query/],
   [
@@ -281,7 +286,8 @@ test('variables of OpenTelemetry without effect are named, and those that it rea
 });
 
 test.each([
-  [{}, 50_000],
+  [{}, undefined],
+  [{ UPSTREAM_TIMEOUT_MS: '10000' }, 50_000],
   [{ SHUTDOWN_TIMEOUT_MS: '50000' }, 50_000],
   [{ SHUTDOWN_TIMEOUT_MS: '50001' }, undefined],
   [{ MAX_WRITES_PER_OPERATION: '1' }, undefined],
@@ -491,6 +497,11 @@ test.each<[string, issuers: unknown, fault: string | RegExp]>([
     [{ issuer, audience, algorithms: ['HS256'] }],
     /^\[0\]\.algorithms\[0\] must be RS256, /,
   ],
+  ...['sub', 'aud', 'jti'].map((audienceClaim): [string, unknown, string] => [
+    `the claim ${audienceClaim} as the audience`,
+    [{ issuer, audience, audienceClaim }],
+    '[0].audienceClaim must name an application, as client_id does',
+  ]),
   ['no algorithm', [{ issuer, audience, algorithms: [] }], '[0].algorithms must not be empty'],
   [
     'two places of keys',

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { readCommand } from '../../src/command-line.ts';
+import { checkIssuer } from '../../src/connect/issuer-check.ts';
 import { createPrivateCa, expired } from '../../testkit/certificate.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { listen } from '../../testkit/http-server.ts';
@@ -15,6 +16,7 @@ import { isRedisInstalled, startRedis } from '../../testkit/redis.ts';
 import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { startTcp } from '../../testkit/tcp-server.ts';
 import { temporaryFile, temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { createSigningKey } from '../support/signing-key.ts';
 
 /** Node's own global object. */
 declare const native: typeof globalThis;
@@ -213,6 +215,51 @@ test('each issuer whose keys cannot be fetched is a fault, with what to write in
       /^JWT_ISSUERS_FILE http:\S+a: .*Correct JWT_ISSUERS_FILE, or set jwksUrl/,
     ),
   ]);
+});
+
+/** The variables of a gateway with these issuers. */
+async function withIssuers(issuers: object[]) {
+  const ofOne = { JWT_JWKS_URL: '', JWT_ISSUER: '', JWT_AUDIENCE: '' };
+  return { ...ofOne, JWT_ISSUERS_FILE: await temporaryFile(JSON.stringify(issuers)) };
+}
+
+test('an issuer whose keys are all for other algorithms is a fault', async () => {
+  const [service, { jwk }] = [await startAvailable(), await createSigningKey('ES256')];
+  const ofServer = (await startService(json({ keys: [jwk] }))).url;
+  const ofFile = await temporaryFile(JSON.stringify({ keys: [jwk, { ...jwk, alg: 'ES256' }] }));
+  const [issuer, audience] = ['https://a.example', 'ledger'];
+  const other = { issuer: 'https://b.example', audience };
+  const algorithms = ['RS256', 'ES384'];
+  const issuers = [
+    { issuer, audience, jwksUrl: ofServer, algorithms },
+    { ...other, jwksFile: ofFile },
+  ];
+  const variables = await withIssuers(issuers);
+  expect(await faultsOf(service.url, variables)).toEqual([
+    `algorithms RS256, ES384: the keys of ${issuer} are for other algorithms. Write one of ES256`,
+  ]);
+  expect(
+    await faultsOf(service.url, { ...variables, JWT_ALGORITHMS: 'PS256,RS512' }),
+  ).toContainEqual(
+    'JWT_ALGORITHMS PS256, RS512: the keys of https://b.example are for other algorithms. Write one of ES256',
+  );
+});
+
+test.each([
+  ['https://a.example', 'http://keys.invalid/', true],
+  ['http://a.example', 'http://keys.invalid/', false],
+  ['https://a.example', 'https://keys.invalid/', false],
+  ['https://a.example', 'http://localhost:1/', false],
+  ['https://a.example', 'http://127.0.0.1:1/', false],
+  ['https://a.example', 'http://[::1]:1/', false],
+])('the keys of %s at %s are reported as exposed: %j', async (issuer, address, isExposed) => {
+  const { hints } = await checkIssuer(
+    { issuer, audiences: ['ledger'], keys: new URL(address) },
+    { issuer: 'JWT_ISSUER', url: 'JWT_JWKS_URL' },
+    ['RS256'],
+  );
+  const words = `JWT_JWKS_URL of ${issuer}: the keys are fetched without TLS.`;
+  expect(hints).toEqual(isExposed ? [expect.stringContaining(words)] : []);
 });
 
 test('a port that is in use, and an address of another machine, are faults', async () => {
