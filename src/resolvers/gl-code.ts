@@ -1,5 +1,5 @@
-/** The name of the property with the duplicates. As a symbol, it is no part of what is measured and sent. */
-export const duplicates = Symbol('duplicates');
+/** The name of a property of an entity. As a symbol, it is no part of what is measured and sent. */
+export const twice = Symbol('twice');
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
@@ -11,36 +11,29 @@ export type GlCodeEntity = {
   name: string | null;
   value: string | null;
   hide: number | null;
-  readonly [duplicates]: Duplicates;
+  /** Whether the list of the entity has a code more than once. */
+  readonly [twice]: (code: string) => boolean;
 };
 
 /** The fields of the key of a code. */
 export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
 
-/** The codes that a list has more than once. They are found when one is first asked for. */
-export class Duplicates {
-  readonly #list: readonly Pick<GlCodeEntity, 'code'>[];
-  #codes: Set<string | null> | undefined;
-
-  constructor(list: readonly Pick<GlCodeEntity, 'code'>[]) {
-    this.#list = list;
-  }
-
-  has(code: string): boolean {
-    this.#codes ??= duplicatesOf(this.#list);
-    return this.#codes.has(code);
-  }
-}
-
-function duplicatesOf(list: readonly Pick<GlCodeEntity, 'code'>[]): Set<string | null> {
-  const [once, more] = [new Set<string | null>(), new Set<string | null>()];
-  for (const { code } of list) (once.has(code) ? more : once).add(code);
-  return more;
+/** Returns a function that finds the codes that a list has more than once when it is called first. */
+export function findTwice(list: readonly Pick<GlCodeEntity, 'code'>[]): (code: string) => boolean {
+  let more: Set<string | null> | undefined;
+  return (wanted) => {
+    if (!more) {
+      more = new Set();
+      const once = new Set<string | null>();
+      for (const { code } of list) (once.has(code) ? more : once).add(code);
+    }
+    return more.has(wanted);
+  };
 }
 
 /** The code of an entity if it belongs to no other row of its list. Null if it is missing or empty, or if it does. */
-export function ownCodeOf({ code, [duplicates]: others }: GlCodeEntity): string | null {
-  return code === null || code === '' || others.has(code) ? null : code;
+export function ownCodeOf({ code, [twice]: isTwice }: GlCodeEntity): string | null {
+  return code === null || code === '' || isTwice(code) ? null : code;
 }
 
 /** The id of a code (schema.graphql). Null if the code has no id. */

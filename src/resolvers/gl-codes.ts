@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { QueryResolvers } from '../generated/resolvers.ts';
 import type { Loaders } from '../graphql/loaders.ts';
 import { operations } from '../upstream/declarations.ts';
-import { Duplicates, duplicates, type GlCodeEntity } from './gl-code.ts';
+import { findTwice, type GlCodeEntity, twice } from './gl-code.ts';
 import { selectCodes, selectsAll } from './gl-code-selection.ts';
 import { statusMember } from './status-member.ts';
 
@@ -56,12 +56,12 @@ function entitiesOf(
 ): GlCodeEntity[] {
   if (response.entities) return response.entities;
   const entities: GlCodeEntity[] = [];
-  const others = new Duplicates(entities);
+  const isTwice = findTwice(entities);
   const __typename = 'GlCode';
   for (const row of response.list) {
     const { Code: code = null, Name: name = null, Value: value = null, Hide: hide = null } = row;
     // A spread takes longer than all the rest.
-    entities.push({ __typename, target, project, code, name, value, hide, [duplicates]: others });
+    entities.push({ __typename, target, project, code, name, value, hide, [twice]: isTwice });
   }
   response.entities = entities;
   return entities;
