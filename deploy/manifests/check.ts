@@ -8,6 +8,7 @@ import { rejections } from './harmful-edits.ts';
 import { declare, validate } from './models.ts';
 import { check, expectSame } from './report.ts';
 import { checksOf } from './resources.ts';
+import { checkSettings, faultOf } from './settings-table.ts';
 import { checkSystemd } from './systemd.ts';
 import { checkTable } from './values-table.ts';
 
@@ -64,6 +65,16 @@ function rejectionOf(values: string[], ...args: string[]): string {
   throw new Error('accepted');
 }
 
+/** Whether Helm accepts a value. */
+function isRendered(...args: string[]): boolean {
+  try {
+    render([required], args);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const mistakes = {
   'setings.LOG_LEVEL=debug': /setings/,
   'settings.JWT_REQUIRED_SCOPES=a': /JWT_REQUIRED_SCOPES/,
@@ -72,7 +83,8 @@ const mistakes = {
   'settings.JWT_ISSUER=': /settings\.JWT_ISSUER is required/,
   'settings.JWT_ISSUER=id.example.com': /JWT_ISSUER .* such as https:\/\/id\.example\.com$/m,
   'settings.UPSTREAM_BASE_URL=ledger:80/api': /BASE_URL .* such as https:\/\/ledger:80\/api$/m,
-  'settings.SHUTDOWN_TIMEOUT_MS=55s': /whole milliseconds without a unit, such as 10000$/m,
+  'settings.SHUTDOWN_TIMEOUT_MS=55s': /whole milliseconds from 1 to 600000, without a unit$/m,
+  'autoscaling.minReplicas=9': /minReplicas is above/,
   'settings.JWT_AUDIENCE=': /settings\.JWT_AUDIENCE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null': /IDEMPOTENCY_STORE_FILE is required/,
   'files.IDEMPOTENCY_STORE_FILE=null,settings.IDEMPOTENCY_STORE=memory': /set replicas to 1/,
@@ -101,12 +113,6 @@ const { settings: ofSettings, files: ofFiles } = z
   .object({ properties: z.object({ settings: schemaProperties, files: schemaProperties }) })
   .parse(JSON.parse(text('helm/values.schema.json'))).properties;
 
-const schemas = new Map<string, z.ZodType>(Object.entries(variables));
-
-/** What the gateway says to a value of a variable. Undefined if it accepts it. */
-const faultOf = (name: string, value: string) =>
-  schemas.get(name)?.safeParse(value).error?.issues[0]?.message;
-
 check('helm: a number or a URL is rejected if the gateway rejects it', () => {
   const names = Object.keys(ofSettings.properties);
   const typed = names.filter((name) =>
@@ -122,6 +128,75 @@ check('helm: a number or a URL is rejected if the gateway rejects it', () => {
     typed,
   );
 });
+
+/** Values at the bounds of what the gateway accepts, and beyond. */
+const tried: Record<string, string[]> = {
+  UPSTREAM_TIMEOUT_MS: [
+    '1',
+    '600000',
+    '0',
+    '600001',
+    '-1',
+    '1.5',
+    '010',
+    '1e3',
+    '99999999999999999999',
+  ],
+  SHUTDOWN_TIMEOUT_MS: ['1', '0', '600000', '600001'],
+  SHUTDOWN_DELAY_MS: ['0', '600001'],
+  READ_CACHE_S: ['0', '300', '301'],
+  IDEMPOTENCY_RETENTION_S: ['3600', '60', '31536001'],
+  UPSTREAM_MAX_CONCURRENCY: ['1', '0', '65535', '70000'],
+  UPSTREAM_KEEP_ALIVE_S: ['2', '1'],
+  OTEL_TRACES_SAMPLER_ARG: ['0', '0.25', '1.0', '2', '10%', '1.5', '.5'],
+  JWT_ALGORITHMS: ['RS256', 'RS256, EdDSA', 'HS256', 'RS256,none', ','],
+  WORKFLOW_ACTIONS: ['RESTART,UPGRADE_TO_HQ', 'RESTART,restart'],
+  UPSTREAM_BASE_URL: [
+    ...[
+      'https://a.example',
+      'http://a:80/b/',
+      'ftp://a.example',
+      'https://u:p@a.example',
+      'https://a.example/?x=1',
+    ],
+    ...[
+      'https://a.example/#b',
+      'https://a b.example/',
+      'https://',
+      'a.example',
+      'https://a.example/b@c',
+      'https:///a',
+      'HTTPS://a.example',
+    ],
+  ],
+  JWT_JWKS_URL: ['https://a.example/keys?x=1', 'https://u@a.example/keys', 'keys.json'],
+  CORS_ORIGINS: [
+    ...[
+      'https://a.example',
+      'https://a.example, http://localhost:*',
+      'https://*.preview.a.example',
+      '*',
+    ],
+    ...[
+      'https://a.example/',
+      'https://a.example,a.example',
+      'https://u@a.example',
+      'https://a.example/b',
+    ],
+  ],
+};
+check('helm: a setting is rejected if, and only if, the gateway rejects it', () => {
+  const wrong = Object.entries(tried).flatMap(([name, values]) =>
+    values.flatMap((value) => {
+      const escaped = value.replaceAll(',', '\\,');
+      const isAccepted = isRendered('--set-string', `settings.${name}=${escaped}`);
+      return isAccepted === (faultOf(name, value) === undefined) ? [] : [`${name}=${value}`];
+    }),
+  );
+  expectSame(wrong, []);
+});
+
+check('helm/settings.json has the bounds and the names of the gateway', checkSettings);
 
 check('helm: a value in quotes is rejected', () => {
   const rejection = rejectionOf([required], '--set', `settings.JWT_AUDIENCE='"ledger"'`);

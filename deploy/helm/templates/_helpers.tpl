@@ -116,26 +116,71 @@ volumeMounts:
 {{- add 2 (div (add (mul 4 $delay) $timeout 999) 1000) -}}
 {{- end -}}
 
-{{/* What to write instead of the value of a setting that the gateway would reject, called with a list: the root, the name and the text. */}}
+{{/*
+What to write instead of the value of a setting, if it is certain that the gateway would reject it. Called with a list: the root, the name
+and the text. The bounds and the names in settings.json are those of the gateway.
+*/}}
 {{- define "ledger-gateway.remedy" -}}
 {{- $root := index . 0 -}}
 {{- $name := index . 1 -}}
 {{- $text := index . 2 -}}
+{{- $row := get ($root.Files.Get "settings.json" | fromJson) $name | default dict -}}
+{{- $isNumber := include "ledger-gateway.isNumber" (list $row $text) -}}
+{{- $others := list -}}
 {{- $isDiscovered := and (eq $name "JWT_ISSUER") (not (or $root.Values.settings.JWT_JWKS_URL $root.Values.files.JWT_JWKS_FILE)) -}}
 {{- if regexMatch `(?s)^(".*"|'.*')$` $text -}}
 remove the quotes that are part of the value
-{{- else if and (regexMatch "(^|_)MAX_|_(MS|S)$" $name) (not (regexMatch "^[0-9]+$" $text)) -}}
-{{- $unit := ternary "whole milliseconds" (ternary "whole seconds" "an integer" (hasSuffix "_S" $name)) (hasSuffix "_MS" $name) -}}
-write {{ $unit }} without a unit, such as {{ hasSuffix "_MS" $name | ternary 10000 10 }}
-{{- else if or $isDiscovered (regexMatch "_(URL|ENDPOINT)$|^CORS_ORIGINS$" $name) -}}
-{{- $urls := list -}}
+{{- else if and $row.what (eq $isNumber "") -}}
+write {{ $row.what }} from {{ $row.min | int64 }} to {{ $row.max | int64 }}{{ if hasPrefix "whole" $row.what }}, without a unit{{ end }}
+{{- else if $row.names -}}
 {{- range splitList "," $text -}}
-{{- if not (regexMatch "^https?://." (trim .)) -}}
-{{- $urls = append $urls (printf "https://%s" (regexReplaceAll "^([a-z]+://|https?:)?/*" (regexReplaceAll "^\\*$" (trim .) "app.example.com") "")) -}}
+{{- if and (trim .) (not (has (trim .) $row.names)) -}}
+{{- $others = append $others (trim .) -}}
 {{- end -}}
 {{- end -}}
-{{- if $urls -}}
-write an http(s) URL, such as {{ join " and " $urls }}
+{{- if or $others (eq (trim (replace "," "" $text)) "") -}}
+write a list of {{ join ", " $row.names }}
+{{- end -}}
+{{- else if eq $name "CORS_ORIGINS" -}}
+{{- range splitList "," $text -}}
+{{- if and (trim .) (not (regexMatch "^https?://[^/?#@\\s]+$" (trim .))) -}}
+{{- $host := regexReplaceAll "^([a-z]+://|https?:)?/*" (regexReplaceAll "^\\*$" (trim .) "app.example.com") "" -}}
+{{- $others = append $others (printf "https://%s" (regexReplaceAll "[/?#\\s].*$" $host "")) -}}
+{{- end -}}
+{{- end -}}
+{{- if $others -}}
+write origins without a path, such as {{ join " and " $others }}
+{{- end -}}
+{{- else if or $isDiscovered (regexMatch "_(URL|ENDPOINT)$" $name) -}}
+{{- range ternary (splitList "," $text) (list $text) $isDiscovered -}}
+{{- if not (regexMatch "(?i)^https?:/*[^/?#\\s]" (trim .)) -}}
+{{- $others = append $others (printf "https://%s" (regexReplaceAll "^([a-z]+://|https?:)?/*" (trim .) "")) -}}
+{{- end -}}
+{{- end -}}
+{{- if $others -}}
+write an http(s) URL, such as {{ join " and " $others }}
+{{- else if regexMatch "(?i)^https?:/*[^/?#]*@" $text -}}
+write a URL without credentials
+{{- else if regexMatch "(?i)^https?:/*[^/?#]*\\s" (trim $text) -}}
+write a URL whose host has no blank
+{{- else if and (eq $name "UPSTREAM_BASE_URL") (regexMatch "[?#]" $text) -}}
+write a URL without a query and a fragment
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Not empty if a text is a number within the bounds of its row in settings.json, called with a list: the row and the text. */}}
+{{- define "ledger-gateway.isNumber" -}}
+{{- $row := index . 0 -}}
+{{- $text := index . 1 -}}
+{{- if eq (get $row "what") "a number" -}}
+{{- if regexMatch `^(0(\.[0-9]+)?|1(\.0+)?)$` $text -}}
+true
+{{- end -}}
+{{- else if regexMatch "^0*[0-9]{1,15}$" $text -}}
+{{- $number := regexReplaceAll "^0+([0-9])" $text "${1}" | int64 -}}
+{{- if and (ge $number (int64 $row.min)) (le $number (int64 $row.max)) -}}
+true
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -161,6 +206,9 @@ write an http(s) URL, such as {{ join " and " $urls }}
 {{- if and $text $remedy -}}
 {{- $faults = append $faults (printf "settings.%s is %s: %s" $name $text $remedy) -}}
 {{- end -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
+{{- $faults = append $faults "autoscaling.minReplicas is above autoscaling.maxReplicas" -}}
 {{- end -}}
 {{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) -}}
 {{- $faults = append $faults "files.IDEMPOTENCY_STORE_FILE is required: pods without a store that they share execute a repeated write again" -}}
