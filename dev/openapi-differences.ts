@@ -86,7 +86,7 @@ function compareOperation(operation: Operation, described: Described): Finding[]
 /** The gateway sends `application/json`, and a service rejects a type that it does not list. */
 function compareRequest(declared: WireType, described: Body, name: string): Finding[] {
   const place = `${name} body`;
-  const type = closestType(described, /^(application|\*)\/(json|\*)/i);
+  const type = closestType(described, /^(application\/json|(application|\*)\/\*)\s*(;|$)/i);
   if (type === undefined) {
     return [differs(place, `sent as application/json, described as ${typesOf(described)}`)];
   }
@@ -102,7 +102,7 @@ function compareResponse(
 ): Finding[] {
   const place = `${name} response`;
   if (!described) return [{ kind: 'silent', text: name }];
-  const type = closestType(described, /json|^text\/plain|\*/i);
+  const type = closestType(described, /json|^text\/plain|^(application|\*)\/\*\s*(;|$)/i);
   if (type === undefined) {
     return [differs(place, `read as JSON, described as ${typesOf(described)}`)];
   }
@@ -118,7 +118,7 @@ function compareResponse(
 /** The media type of a body whose schema is compared: `application/json`, which the gateway sends and prefers, or one that fits. */
 function closestType(body: Body, fitting: RegExp): string | undefined {
   const types = [...body.keys()].filter((type) => fitting.test(type));
-  return types.find((type) => /^application\/json/i.test(type)) ?? types[0];
+  return types.find((type) => /^application\/json\s*(;|$)/i.test(type)) ?? types[0];
 }
 
 const typesOf = (body: Body) => [...body.keys()].join(' or ');

@@ -284,6 +284,8 @@ test.each([
   ['multipart/form-data', ['multipart/form-data']],
   ['application/xml or text/xml', ['application/xml', 'text/xml']],
   ['text/json', ['text/json']],
+  ['application/*+json', ['application/*+json']],
+  ['application/json-patch+json', ['application/json-patch+json']],
 ])('a request body that is described as %s differs, because JSON is sent', (words, types) => {
   const description = describeService();
   const schema = { type: 'object' };
@@ -300,6 +302,8 @@ test.each([
   [{ 'text/plain': 'Approver', 'application/json': 'ServiceStatus' }, []],
   [{ 'text/plain': 'ServiceStatus' }, []],
   [{ '*/*': 'ServiceStatus' }, []],
+  [{ 'application/problem+json; v=1': 'ServiceStatus' }, []],
+  [{ 'application/*+xml': 'ServiceStatus' }, ['read as JSON, described as application/*+xml']],
   [{ 'application/xml': 'ServiceStatus' }, ['read as JSON, described as application/xml']],
 ])('the schema of the response in JSON is compared: %j', (schemas, differences) => {
   const description = describeService();
