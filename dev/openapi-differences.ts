@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
 import { plainName } from '../src/upstream/problem-faults.ts';
-import { readStatus, serviceStatus } from '../src/upstream/status-record.ts';
+import { readStatus, serviceStatus } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import type { Body, Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
 

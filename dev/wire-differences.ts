@@ -1,7 +1,7 @@
 import { Check } from 'typebox/schema';
 import { longNumber } from '../src/lib/json.ts';
 import { statusMember } from '../src/resolvers/status-member.ts';
-import { serviceStatus } from '../src/upstream/status-record.ts';
+import { serviceStatus } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 
 /** What a body has that its declaration does not know, and what the declaration has that the body does not show. */

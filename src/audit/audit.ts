@@ -3,7 +3,7 @@ import { remove } from '../lib/remove.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
-import { shownInvoice } from '../upstream/status-record.ts';
+import { shownInvoice } from '../upstream/responses.ts';
 import type { FileTarget } from '../upstream/targets.ts';
 import { codeOf, OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';

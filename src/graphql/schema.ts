@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { clientDisconnected, missingToken } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
-import { shownInvoice } from '../upstream/status-record.ts';
+import { shownInvoice } from '../upstream/responses.ts';
 import { codeOf } from '../upstream/upstream-error.ts';
 import { type ArgumentCheck, argumentCheckOf } from './argument-checks.ts';
 import { createEntityResolver, type Entities } from './entities.ts';

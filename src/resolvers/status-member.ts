@@ -1,4 +1,4 @@
-import type { ServiceStatus } from '../upstream/status-record.ts';
+import type { ServiceStatus } from '../upstream/responses.ts';
 import {
   OutcomeUnknown,
   UpstreamError,

@@ -4,8 +4,15 @@ import { writeJson } from '../lib/json.ts';
 import { statusMember } from '../resolvers/status-member.ts';
 import { defineOperation } from './operations.ts';
 import { argumentPath } from './problem-faults.ts';
-import { listResponse, parseBody, type ServiceResponse, statusResponse } from './responses.ts';
-import { readStatus, recordedStatus, serviceStatus } from './status-record.ts';
+import {
+  listResponse,
+  parseBody,
+  readStatus,
+  recordedStatus,
+  type ServiceResponse,
+  serviceStatus,
+  statusResponse,
+} from './responses.ts';
 import {
   double,
   fileContent,

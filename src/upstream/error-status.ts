@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { core } from 'zod';
 import { shorten } from '../lib/short-text.ts';
 import { problemFaults, type SentRequest } from './problem-faults.ts';
-import { type ServiceStatus, statusRecordIn } from './status-record.ts';
+import { type ServiceStatus, statusRecordIn } from './responses.ts';
 import { invalidResponse, UpstreamError } from './upstream-error.ts';
 
 /** A response whose status is not 2xx, with its parsed body. Undefined if there is no body, or none in JSON. */
