@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** First words of names that other programs use, too: with them, only a name that is nearly one of ours is a fault. */
+/** First words of names that other programs use, too: with exactly them, only a name that is nearly one of ours is a fault. */
 const SHARED_WORDS = new Set(['ADMIN', 'GIT', 'LOG', 'MAX', 'OTEL', 'READ']);
 
 /** What Kubernetes and Docker set for a service that is called `upstream`, such as `UPSTREAM_PORT_80_TCP_ADDR`. */
@@ -17,7 +17,9 @@ export function findUnknown(names: readonly string[], known: readonly string[]):
     if (long.includes(name) || !name.includes('_') || LINK.test(name)) return [];
     const whole = long.find((one) => one.startsWith(name));
     const meant = whole ?? closest(name, long);
-    const isClose = wordOf(name) === wordOf(meant) && distance(name, meant) <= 3;
+    // A short name is close to many others.
+    const mayMean = wordOf(name) === wordOf(meant) || !SHARED_WORDS.has(wordOf(meant));
+    const isClose = mayMean && distance(name, meant) <= Math.min(3, name.length / 4);
     if (whole || isClose) return [`${name} is unknown. Did you mean ${meant}?`];
     const related = long.filter((one) => wordOf(one) === wordOf(name));
     if (related.length === 0 || SHARED_WORDS.has(wordOf(name))) return [];

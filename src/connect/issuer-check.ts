@@ -32,7 +32,7 @@ export async function checkIssuer(
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const setting = keys ? settings.url : `${settings.issuer} ${issuer}`;
-    return { faults: [`${setting}: ${fault}. ${remedyOf(fault, settings)}`], hints };
+    return { faults: [`${setting}: ${fault}. ${remedyOf(fault, settings, !keys)}`], hints };
   }
 }
 
@@ -53,7 +53,7 @@ function isExposed({ issuer, keys }: Issuer): boolean {
 }
 
 /** What to write instead. The fault is that of `fetchJson`: it begins with the address, or has one for each of two. */
-function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
+function remedyOf(fault: string, { issuer, url }: IssuerSettings, isDiscovered: boolean): string {
   const code = (fault.split('; ').at(-1) ?? '').replace(/^\S+: /, '');
   if (code.includes('{tenantid}')) {
     return 'Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
@@ -61,8 +61,9 @@ function remedyOf(fault: string, { issuer, url }: IssuerSettings): string {
   if (code.startsWith('names the issuer')) {
     return `Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
   }
-  if (/^(status|no|not|over|more) /.test(code)) {
-    return `Correct ${issuer}, or set ${url} to the address of the keys`;
-  }
-  return capitalized(meaningOf(code));
+  const meaning = meaningOf(code);
+  if (meaning !== undefined) return capitalized(meaning);
+  return isDiscovered
+    ? `Correct ${issuer}, or set ${url} to the address of the keys`
+    : `Write the address of a JSON Web Key Set in ${url}`;
 }

@@ -54,10 +54,9 @@ export function sentenceOf(code: string): string | undefined {
 /** A text that begins a sentence. */
 export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** What an error of HTTP means, and what to write instead, with its code. */
-export function meaningOf(code: string): string {
-  const [, meaning] = meaningsOfHttp.find(([codes]) => codes.test(code)) ?? [];
-  return meaning === undefined ? `it cannot be used: ${code}` : `${meaning} (${code})`;
+/** What an error of HTTP means, and what to write instead. Undefined if only its code is known. */
+export function meaningOf(code: string): string | undefined {
+  return meaningsOfHttp.find(([codes]) => codes.test(code))?.[1];
 }
 
 /** The code of an error, or its name. That of a timeout is a number, which says less. */

@@ -93,5 +93,5 @@ function faultOf(code: string, origin: string, { tls }: Config['service']): stri
   if (code === 'ECONNRESET' && origin.startsWith('https:')) {
     return `UPSTREAM_BASE_URL ${origin}: it closes the connection. Perhaps it asks for a certificate (UPSTREAM_TLS_CERT_FILE), or does not accept it (${code})`;
   }
-  return `UPSTREAM_BASE_URL ${origin}: ${meaningOf(code)}`;
+  return `UPSTREAM_BASE_URL ${origin}: ${meaningOf(code) ?? 'it cannot be used'} (${code})`;
 }

@@ -195,12 +195,19 @@ test('each issuer whose keys cannot be fetched is a fault, with what to write in
     expect.stringMatching(
       /^JWT_ISSUER http:\S+common: .*Name a file in JWT_ISSUERS_FILE that lists the tenants/,
     ),
-    expect.stringMatching(/^JWT_ISSUER http:\S+: .*ECONNREFUSED\. Nothing listens there\./),
+    expect.stringMatching(
+      /^JWT_ISSUER http:\S+: \S+: ECONNREFUSED\. Nothing listens there\. Write .* listens$/,
+    ),
   ]);
   const JWT_JWKS_URL = `${issuer.url}keys?secret=1`;
   const [fault, ...others] = await faultsOf(service.url, { JWT_JWKS_URL });
   expect(others).toEqual([]);
-  expect(fault).toMatch(/^JWT_JWKS_URL: http:\S+keys: status 404\. Correct/);
+  const remedy = 'Write the address of a JSON Web Key Set in JWT_JWKS_URL';
+  expect(fault).toBe(`JWT_JWKS_URL: ${issuer.url}keys: status 404. ${remedy}`);
+  const html = await startService(reply(200, '<html>'));
+  expect(await faultsOf(service.url, { JWT_JWKS_URL: html.url })).toEqual([
+    `JWT_JWKS_URL: ${html.url}: not JSON. ${remedy}`,
+  ]);
   expect(fault).not.toContain('secret');
 
   const file = JSON.stringify([{ issuer: `${issuer.url}a`, audience: 'ledger' }]);
