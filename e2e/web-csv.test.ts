@@ -97,6 +97,17 @@ test.each([
     'This is a picture (PNG), and no CSV file.',
   ],
   [
+    'a photo of a phone',
+    Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'latin1'),
+    'This is a picture (HEIC), and no CSV file.',
+  ],
+  [
+    'a picture of a website',
+    Buffer.from('RIFF\x1a\0\0\0WEBPVP8L', 'latin1'),
+    'This is a picture (WebP), and no CSV file.',
+  ],
+  ['a drawing', Buffer.from('<svg xmlns="'), 'This is a picture (SVG), and no CSV file.'],
+  [
     'a workbook',
     Buffer.from('PK\x03\x04\x14\0'),
     'This is a workbook or an archive (ZIP), and no CSV file.',

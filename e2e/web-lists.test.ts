@@ -3,7 +3,9 @@ import { foundParts, type Part } from '../examples/web/src/pages/found-parts.ts'
 import { startStub } from '../testkit/service.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 
-const row = (Code: string | null, Name: string, Value = '') => ({ Code, Name, Value, Hide: 0 });
+const row = (Code: string | null, Name: string, Value = '', Hide = 0) => {
+  return { Code, Name, Value, Hide };
+};
 
 /** The lists of the service, by project. */
 const lists: Readonly<Record<string, readonly object[]>> = {
@@ -16,6 +18,7 @@ const lists: Readonly<Record<string, readonly object[]>> = {
     row('', 'Income'),
     row(null, 'Costs'),
     row('30', 'Rent'),
+    row('31', 'Rent of cars', 'R', 1),
   ],
   words: [
     row(
@@ -96,6 +99,7 @@ test('a row is picked by itself, although its number is listed twice, or it has 
     [false, false],
     [false, false],
     [false, true],
+    [false, true],
   ]);
   const picked = page.getByRole('region', { name: 'Picked codes' });
   expect(await picked.getByRole('listitem').allTextContents()).toEqual(['2493 Dividends']);
@@ -103,6 +107,23 @@ test('a row is picked by itself, although its number is listed twice, or it has 
   await page.getByRole('button', { name: 'Copy the numbers' }).click();
   await page.getByText('Copied: 2493, 30').waitFor();
 });
+
+test.each(['Rent of cars', 'Costs'])(
+  'a row that is copied from the page is found by its search: %s',
+  async (name) => {
+    const { page } = stack;
+    await show('repeated');
+    const rows = page.getByRole('list').getByRole('listitem');
+    await rows.filter({ hasText: name }).evaluate((element) => {
+      getSelection()?.selectAllChildren(element);
+    });
+    await page.keyboard.press('Control+C');
+    await page.getByLabel('Search', { exact: true }).focus();
+    await page.keyboard.press('Control+V');
+    await page.getByText('1 of 6 codes').waitFor();
+    expect(await rows.allTextContents()).toEqual([expect.stringContaining(name)]);
+  },
+);
 
 /** A text with what is found in brackets. */
 const inBrackets = (parts: readonly Part[]) =>

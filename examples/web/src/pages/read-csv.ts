@@ -28,14 +28,16 @@ const [SHOWN_ROWS, SHOWN_COLUMNS] = [5, 20];
 const SEARCHED = 100_000;
 
 /** How files of other formats begin, with a character for each byte. */
-const formats: readonly (readonly [start: string, name: string])[] = [
-  ['\x89PNG\r\n', 'a picture (PNG)'],
-  ['\xff\xd8\xff', 'a picture (JPEG)'],
-  ['GIF87a', 'a picture (GIF)'],
-  ['GIF89a', 'a picture (GIF)'],
-  ['%PDF-', 'a PDF document'],
-  ['PK\x03\x04', 'a workbook or an archive (ZIP)'],
-  ['\xd0\xcf\x11\xe0', 'an old workbook or document of Office'],
+const formats: readonly (readonly [start: RegExp, name: string])[] = [
+  [/^\x89PNG/, 'a picture (PNG)'],
+  [/^\xff\xd8\xff/, 'a picture (JPEG)'],
+  [/^GIF8[79]a/, 'a picture (GIF)'],
+  [/^RIFF....WEBP/s, 'a picture (WebP)'],
+  [/^....ftyp(hei|mif1)/s, 'a picture (HEIC)'],
+  [/^<svg\b/, 'a picture (SVG)'],
+  [/^%PDF-/, 'a PDF document'],
+  [/^PK\p{Cc}\p{Cc}/u, 'a workbook or an archive (ZIP)'],
+  [/^\xd0\xcf\p{Cc}\xe0/u, 'an old workbook or document of Office'],
 ];
 
 const byteOrderMarks: readonly (readonly [start: string, label: string, name: string])[] = [
@@ -46,8 +48,8 @@ const byteOrderMarks: readonly (readonly [start: string, label: string, name: st
 
 /** Reads the content of a file as a table. */
 export function readCsv(bytes: Uint8Array): CsvReading {
-  const start = String.fromCharCode(...bytes.subarray(0, 8));
-  const format = formats.find(([begin]) => start.startsWith(begin))?.[1];
+  const start = String.fromCharCode(...bytes.subarray(0, 12));
+  const format = formats.find(([begin]) => begin.test(start))?.[1];
   if (format !== undefined) return { kind: 'none', fault: `This is ${format}, and no CSV file.` };
   const { text, encoding, isGuess } = decode(bytes, start);
   if (text.includes('\0')) return { kind: 'none', fault: 'This is no text, and so no CSV file.' };
