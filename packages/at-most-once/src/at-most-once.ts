@@ -145,8 +145,8 @@ export class AtMostOnce {
       }
       return { writes: [...known.values()], isComplete };
     };
-    const isOver = () => settled.writes.every(({ state }) => state !== 'in-flight');
     let settled = await settle();
+    const isOver = () => settled.writes.every(({ state }) => state !== 'in-flight');
     const again = async () => {
       settled = await settle();
       return isOver() || null;
