@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createClient, ErrorReply } from '@redis/client';
 import { z } from 'zod';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts';
@@ -44,6 +45,11 @@ const replies: readonly Reply[] = [
   [/DB index is out of range/, 'no_database', 'has no database with the number in the URL'],
 ];
 
+/** A script, and the hash by which a server that has executed it knows it. */
+export type Script = { text: string; sha: string };
+
+export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) });
+
 /** Failures that a new connection may not have: to a new primary, or after the data is loaded. */
 const connectionReasons = new Set<UnavailableReason>([
   'loading',
@@ -62,6 +68,8 @@ export class RedisSession {
   failure: StoreUnavailable | undefined;
   /** What to do if the connection ends before a reply. */
   #hint: string;
+  /** Whether scripts may be executed by their hash. */
+  #takesHashes = false;
   /** The commands without a reply. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -82,11 +90,31 @@ export class RedisSession {
     // The client's own timeout ends when the socket is open.
     await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
     this.#hint = '';
+    const unknown = () =>
+      this.#client.sendCommand(['EVALSHA', '0'.repeat(40), '0']).catch((error: unknown) => {
+        if (error instanceof ErrorReply) return error.message;
+        throw error;
+      });
+    // A user may lack the right, and a proxy the command.
+    this.#takesHashes = isUnknownScript.test(String(await this.#within(TIMEOUT_MS, unknown)));
   }
 
   /** Sends a command once. */
   command(command: string[]): Promise<unknown> {
     return this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
+  }
+
+  /** Executes a script once. Its text, which takes much of the CPU time, is sent only if the server does not know it. */
+  script({ text, sha }: Script, args: string[]): Promise<unknown> {
+    const evaluate = () => this.#client.sendCommand(['EVAL', text, ...args]);
+    if (!this.#takesHashes) return this.#within(TIMEOUT_MS, evaluate);
+    const evaluateKnown = () =>
+      this.#client.sendCommand(['EVALSHA', sha, ...args]).catch((error: unknown) => {
+        // Then it was not executed.
+        if (error instanceof ErrorReply && isUnknownScript.test(error.message)) return evaluate();
+        throw error;
+      });
+    return this.#within(TIMEOUT_MS, evaluateKnown);
   }
 
   /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
@@ -125,6 +153,8 @@ export class RedisSession {
     this.#timer = timer;
   }
 }
+
+const isUnknownScript = /^NOSCRIPT\b/;
 
 /** A client that makes one connection and queues nothing without it. @throws Error if the URL cannot be used */
 function newClient(url: string) {

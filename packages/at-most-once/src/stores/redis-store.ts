@@ -12,16 +12,16 @@ import {
   type UnavailableReason,
   type Usage,
 } from '../store.ts';
-import { IN_CLUSTER, RedisSession, USE_PRIMARY } from './redis-connection.ts';
+import { IN_CLUSTER, RedisSession, scriptOf, USE_PRIMARY } from './redis-connection.ts';
 
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
 
 /** Returns version, text, and the time in milliseconds. KEYS: the key. */
-const readScript = `
+const readScript = scriptOf(`
   local version, text = unpack(redis.call('HMGET', KEYS[1], 'version', 'text'))
   local time = redis.call('TIME')
-  return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`;
+  return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`);
 
 /** What a key takes besides its text. */
 const KEY_BYTES = 512;
@@ -39,7 +39,7 @@ const KEY_BYTES = 512;
  * text, retention (ms) or '', version of the entry of completeness or '', the most bytes that the caller may hold or '',
  * the number of evicted keys, the history of replication, the time (ms) until when the change may be made.
  */
-const swapScript = `
+const swapScript = scriptOf(`
   local evicted = string.match(redis.call('INFO', 'stats'), 'evicted_keys:(%d+)') or ''
   local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or ''
   local time = redis.call('TIME')
@@ -78,7 +78,7 @@ const swapScript = `
     redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3], 'part', current)
     redis.call('PEXPIRE', KEYS[1], retention)
   end
-  return 'swapped'`;
+  return 'swapped'`);
 
 const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
@@ -108,7 +108,7 @@ export class RedisStore implements IdempotencyStore {
   async read(key: string): Promise<Reading> {
     if (key === COMPLETENESS_KEY) this.#current = await inspect(this.#connection.session);
     const { session, serverId, history } = this.#connection;
-    const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
+    const reply = await session.script(readScript, ['1', keyOf(key)]);
     const { data } = readReplySchema.safeParse(reply);
     if (data === undefined) throw new StoreUnavailable('corrupt');
     const [version, text, now] = data;
@@ -129,8 +129,8 @@ export class RedisStore implements IdempotencyStore {
     const generation = basis.generation ?? '';
     const conditions = [room, evicted, history, String(basis.validUntil)];
     const args = [expected ?? '', version, text, retention, generation, ...conditions];
-    const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
-    const reply = swapReplySchema.parse(await session.command(command));
+    const values = [String(keys.length), ...keys, ...args];
+    const reply = swapReplySchema.parse(await session.script(swapScript, values));
     if (reply === 'share') throw new StoreUnavailable('share');
     if (reply !== 'swapped' || !hasReplicas) return reply;
     // The change is made. Without a confirmation in half a second, it may be lost with the server.
@@ -182,7 +182,7 @@ export async function checkRedis(url: string): Promise<void> {
     await session.connect();
     await inspect(session);
     await tryCommands(session);
-    await session.command(['EVAL', readScript, '1', keyOf(COMPLETENESS_KEY)]);
+    await session.script(readScript, ['1', keyOf(COMPLETENESS_KEY)]);
   } catch (error) {
     // If the connection has ended, its failure says more than that of the command.
     session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
@@ -199,6 +199,7 @@ async function tryCommands(session: RedisSession): Promise<void> {
   // Several processes may use this key at a time.
   const key = `${PREFIX}trial`;
   const commands = [
+    ['EVAL', 'return 1', '0'], // Otherwise it is used only for a script that the server does not know.
     ['TIME'],
     ['HSET', key, 'text', ''],
     ['PEXPIRE', key, '1000'],

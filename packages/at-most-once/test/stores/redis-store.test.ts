@@ -93,6 +93,23 @@ describeRedis('the connection', () => {
     expect(await claims.find('after')).toBe('claimed');
   });
 
+  test('the text of a script is sent once, and again if the server has forgotten it', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    const texts = async () => {
+      const stats = String(await server.command('INFO', 'commandstats'));
+      return Number(/^cmdstat_eval:calls=(\d+)/m.exec(stats)?.[1]);
+    };
+    await claims.claim('first', 'a');
+    const sent = await texts();
+    for (let n = 0; n < 5; n++) await claims.claim(`key ${n}`, 'a');
+    expect(await texts()).toBe(sent);
+    await server.command('SCRIPT', 'FLUSH');
+    const changes = ['b', 'c'].map((key) => claims.claim(key, 'a'));
+    expect(await Promise.all(changes)).toEqual([{ state: 'claimed' }, { state: 'claimed' }]);
+    expect(await texts()).toBeGreaterThan(sent);
+  });
+
   test('a wrong password, a missing one, and TLS without a server for it', async () => {
     const { port } = await start({ args: ['--requirepass', 'right'] });
     await Promise.all([
@@ -153,6 +170,10 @@ describeRedis('a server that the store cannot use', () => {
     expect(rights).toContain('hincrby');
     for (const right of rights) {
       await server.command('ACL', 'SETUSER', right, ...rules, `-${right}`);
+      if (right === 'evalsha') {
+        await openUsable(as(right));
+        continue;
+      }
       expect(await failureOf(as(right))).toMatch(
         `unauthorized: The Redis server denies its user the command ${right}. docs/explanation`,
       );
