@@ -34,6 +34,16 @@ const lists: Readonly<Record<string, readonly object[]>> = {
 /** The status record with which the service fails for the project `locked`. */
 const locked = { invoice_id: 1, message: 'The database is locked.', status: 1 };
 
+/** How the service refuses a request, as ASP.NET Core writes it. */
+const refused = {
+  status: 400,
+  errors: {
+    project: ['The project is closed.'],
+    '[0].email': ['It is taken.'],
+    '[0]': ['It is old.'],
+  },
+};
+
 let stack: WebStack;
 
 beforeAll(async () => {
@@ -42,7 +52,11 @@ beforeAll(async () => {
     const list = lists[project];
     response.setHeader('content-type', 'application/json');
     if (project === 'locked') response.writeHead(500).end(JSON.stringify(locked));
-    else response.end(JSON.stringify({ service_status: { status: 0 }, list }));
+    else if (project === 'unknown') response.writeHead(404).end();
+    else if (project === 'closed' || url === '/saveApproverList') {
+      response.setHeader('content-type', 'application/problem+json');
+      response.writeHead(400).end(JSON.stringify(refused));
+    } else response.end(JSON.stringify({ service_status: { status: 0 }, list }));
   });
   stack = await startWebStack({ UPSTREAM_MAX_RESPONSE_BYTES: '3000' }, service);
 });
@@ -68,6 +82,11 @@ test.each([
     'longer than 3000 bytes, which is more than this gateway reads (UPSTREAM_MAX_RESPONSE_BYTES)',
   ],
   ['bad-row', 'The answer of the ledger cannot be used.', 'row 2 has no code'],
+  [
+    'unknown',
+    'The ledger did not accept the request.',
+    'The service did not find what the request names.',
+  ],
 ])(
   'why a list cannot be shown is said in words that a user can pass on: %s',
   async (project, what, why) => {
@@ -82,6 +101,19 @@ test.each([
     expect(await page.getByRole('button', { name: 'Try again' }).isVisible()).toBe(true);
   },
 );
+
+test('what is wrong with a request is said with the words of the ledger', async () => {
+  const { page } = stack;
+  await show('closed');
+  await outcomeOf(page).getByText('project: The project is closed.').waitFor();
+  await stack.visit('Approvers');
+  await page.getByLabel('Email', { exact: true }).fill('ada@example.com');
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+  await outcomeOf(page).getByText('approvers 1: It is old.').waitFor();
+  await outcomeOf(page).getByText('Please correct the marked fields.').waitFor();
+  const group = page.getByRole('group', { name: 'Approver 1' });
+  expect(await group.getByText('It is taken.').isVisible()).toBe(true);
+});
 
 test('a row is picked by itself, although its number is listed twice, or it has none', async () => {
   const { page } = stack;

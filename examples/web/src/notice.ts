@@ -151,14 +151,7 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
       return {
         tone: 'problem',
         title: 'Something needs a correction.',
-        details: [
-          nothingDone,
-          // The fault of a whole argument has no field of its own.
-          ...faults.flatMap(({ path, message }) =>
-            path.length === 1 ? [`${path[0]}: ${shortMessage(message)}`] : [],
-          ),
-          ...(faults.length > 0 ? ['Please correct the marked fields.'] : []),
-        ],
+        details: [nothingDone, ...wordsOfFaults(faults)],
         ...(faults.length === 0 && { reference }),
       };
     case 'IDEMPOTENCY_KEY_SETTLED':
@@ -184,7 +177,10 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
     case 'FORBIDDEN':
       return problem(`You are not permitted to ${toDo}.`);
     case 'UPSTREAM_BAD_REQUEST':
-      return problem('The ledger did not accept the request.');
+      return {
+        ...problem('The ledger did not accept the request.'),
+        details: [nothingDone, ...(faults.length > 0 ? wordsOfFaults(faults) : [error.message])],
+      };
     case 'UPSTREAM_INVALID_RESPONSE':
       return {
         ...problem('The answer of the ledger cannot be used.'),
@@ -214,6 +210,16 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
     default:
       return problem(`Something went wrong (${code}).`);
   }
+}
+
+/** What is wrong with a request, besides what is shown beside the fields: a fault of a whole argument or approver has no field. */
+function wordsOfFaults(faults: LedgerError['faults']): string[] {
+  const others = faults.filter(({ path }) => path.length < 2 || typeof path.at(-1) === 'number');
+  const words = others.map(({ path, message }) => {
+    const place = path.map((step) => (typeof step === 'number' ? step + 1 : step)).join(' ');
+    return place === '' ? message : `${place}: ${shortMessage(message)}`;
+  });
+  return others.length < faults.length ? [...words, 'Please correct the marked fields.'] : words;
 }
 
 /** The fault of a field in words, if it has one. */
