@@ -94,8 +94,10 @@ export class Lane {
     queueMicrotask(this.#afterMicrotasks);
   }
 
-  // A turn is the work and its microtasks. What runs in nextTick follows when none is left.
-  readonly #afterMicrotasks = () => process.nextTick(this.#end);
+  // A turn has four steps: the work, its microtasks, a batch of DataLoader, which runs in nextTick, and its microtasks.
+  readonly #afterMicrotasks = () => process.nextTick(this.#afterBatch);
+  readonly #afterBatch = () => queueMicrotask(this.#beforeEnd);
+  readonly #beforeEnd = () => process.nextTick(this.#end);
 
   readonly #end = () => {
     if (!this.#running) return;

@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
@@ -49,7 +50,7 @@ export function createLoaders(
       return { ...response, list: items };
     };
     // Reads with the same id are of the same operation, and so have the same types.
-    return lists(id, read) as Promise<Omit<List, 'list'> & { list: Item[] }>;
+    return lists.load({ id, read }) as Promise<Omit<List, 'list'> & { list: Item[] }>;
   }
 
   /**
@@ -61,10 +62,11 @@ export function createLoaders(
     read: () => Promise<Item[]>,
     keyOf: (item: Item) => string | null,
   ): Promise<Index> {
-    return indexes(id, async () => {
+    const readIndex = async () => {
       const list = await read();
       return derive(list, () => indexOf(list, keyOf));
-    });
+    };
+    return indexes.load({ id, read: readIndex });
   }
 
   /** Makes something of a list once for all requests that share it, which have the same caller, even if a client disconnects. */
@@ -92,27 +94,17 @@ function indexOf<Item extends object>(
   return new Map(entries.filter((entry): entry is [string, Item] => entry[0] !== null));
 }
 
-/** Creates a function that reads something by its id, once for a request. */
-function createLoader<Value>({ turn }: RequestScope) {
-  const known = new Map<string, Promise<Value>>();
-  let failing: Promise<void> | undefined;
-  const begin = async (read: () => Promise<Value>) => {
-    await undefined; // All root fields start in the same microtask, and are counted after it.
-    try {
-      return await read();
-    } catch (error) {
-      // Each field that waits for a failed call gets an error of its own, and hundreds of requests may wait for the same call.
-      // All reads that fail at once share a turn.
-      failing ??= turn()?.finally(() => {
-        failing = undefined;
-      });
-      await failing;
-      throw error;
-    }
+/** Something that is read once for a request. Lookups with the same id are equal. */
+type Lookup<Value> = { id: string; read: () => Promise<Value> };
+
+function createLoader<Value>({ turn }: RequestScope): DataLoader<Lookup<Value>, Value, string> {
+  const loadAll = async (lookups: readonly Lookup<Value>[]) => {
+    const results = await Promise.all(
+      lookups.map(({ read }) => read().catch((error: Error) => error)),
+    );
+    // Each field that waits for a failed call gets an error of its own, and hundreds of requests may wait for the same call.
+    if (results.some((result) => result instanceof Error)) await turn();
+    return results;
   };
-  return (id: string, read: () => Promise<Value>): Promise<Value> => {
-    const reading = known.get(id) ?? begin(read);
-    known.set(id, reading);
-    return reading;
-  };
+  return new DataLoader(loadAll, { cacheKeyFn: ({ id }) => id });
 }
