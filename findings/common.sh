@@ -17,17 +17,28 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Names the commands that are missing, with their Debian packages, and gives up.
-need() {
-  local pair missing=()
-  for pair in "$@"; do command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}"); done
-  ((${#missing[@]} == 0)) && return
-  echo "This needs the Debian packages: apt-get install ${missing[*]}" >&2
+# Names the Debian packages that are missing, and gives up. Does nothing if none is.
+give_up_without() {
+  (($# == 0)) && return
+  echo "This needs the Debian packages: apt-get install $*" >&2
   exit 2
 }
 
-# Prints the versions of installed Debian packages, which may be newer than those in the comment.
+# Gives up without these commands. Each one is followed by its Debian package.
+need() {
+  local pair missing=()
+  for pair in "$@"; do command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}"); done
+  give_up_without "${missing[@]}"
+}
+
+# Prints the versions of Debian packages, which may be newer than those in the comment. Gives up without them.
 print_versions() {
+  local package status missing=()
+  for package in "$@"; do
+    status=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2> /dev/null) || true
+    [ "$status" = installed ] || missing+=("$package")
+  done
+  give_up_without "${missing[@]}"
   dpkg-query --show --showformat '${Package} ${Version}\n' "$@"
 }
 
