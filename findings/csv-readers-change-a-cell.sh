@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # What readers of CSV make of a cell that looks like a number or a date. The file has semicolons, as spreadsheets write it where the
-# decimal separator is a comma. SheetJS finds the semicolons by itself, and then reads `12,50` as 1250, `1.234,56` as 1.23456, and the code
-# `1-2` as a day of the year 2001. A cell that begins with `=` is missing in its rows. csv-parse reads `0x10` as 0. All of them make 100 of
-# the code `00100`, and all but Papa Parse round long numbers. There is no error and no warning.
+# decimal separator is a comma. SheetJS finds the semicolons by itself, and then reads `12,50` as 1250, `1.234,56` as 1.23456, and the
+# code `1-2` as a day of the year 2001. A cell that begins with `=` is missing in its rows. csv-parse reads `0x10` as 0. All of them make
+# 100 of the code `00100`, and all but Papa Parse round long numbers. There is no error and no warning.
 #
 # How to read the table: the value of the cell in the first row, "same" for the unchanged text, and "none" if the row has no such cell.
-# SheetJS and exceljs do so by default. With `raw: true`, SheetJS returns each of these cells unchanged. The others do so only if an option
-# asks for types, as it does here: `dynamicTyping`, `cast`, `checkType` and `autoType`.
+# SheetJS and exceljs do so by default. With `raw: true`, SheetJS returns each of these cells unchanged. The others do so only if an
+# option asks for types, as it does here: `dynamicTyping`, `cast`, `checkType` and `autoType`.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and the versions in the script. SheetJS publishes newer versions outside of npm. They were not run.
 #

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
 # How much of a long query string a handler gets. Express, hapi and Polka drop everything after the first 1,000 parameters, without an
 # error or a log line. So of `?id=0&id=1&…&dry=1`, the handler gets 1,000 ids and no `dry`. Express rejects the same text in a body with
-# 413. With `query parser: extended`, which was the default of Express 4, Express 5 turns a list of more than 20 entries into an object with
-# the keys 0, 1, 2 and so on: it has no `length`, and `for … of` throws. In a body, and in Express 4, it stays a list.
+# 413. With `query parser: extended`, which was the default of Express 4, Express 5 turns a list of more than 20 entries into an object
+# with the keys 0, 1, 2 and so on: it has no `length`, and `for … of` throws. In a body, and in Express 4, it stays a list.
 #
-# How to read the table: what the handler gets for so many times `id=`, followed by `dry=1`. A number says that it gets a list of so
-# many ids, "object" that it gets them in an object, and "no dry" that the last parameter is missing. "413": the status of the response.
+# How to read the table: what the handler gets for so many times `id=`, followed by `dry=1`. A number says that it gets a list of so many
+# ids, "object" that it gets them in an object, and "no dry" that the last parameter is missing. "413": the status of the response.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and the versions in the script.
 #
-#|                                    20                   21                   999                  1000                 1500
-#| Express 5.3.0                      20                   21                   999                  1000, no dry         1000, no dry
-#| Express 5, query parser: extended  20                   object 21            object 999           object 1000, no dry  object 1000, no dry
-#| Express 5, urlencoded body         20                   21                   999                  413                  413
-#| Express 4.22.3                     20                   21                   999                  1000, no dry         1000, no dry
-#| Express 4, urlencoded body         20                   21                   999                  413                  413
-#| hapi 21.4.10                       20                   21                   999                  1000, no dry         1000, no dry
-#| Polka 0.5.2                        20                   21                   999                  1000, no dry         1000, no dry
-#| node:querystring                   20                   21                   999                  1000, no dry         1000, no dry
-#| Koa 3.2.1                          20                   21                   999                  1000                 1500
-#| Fastify 5.12.8                     20                   21                   999                  1000                 1500
-#| Hono 4.13.19                       20                   21                   999                  1000                 1500
-#| h3 2.0.8                           20                   21                   999                  1000                 1500
+#|                                   20                   21                   999                  1000                 1500
+#| Express 5.3.0                     20                   21                   999                  1000, no dry         1000, no dry
+#| Express 5, extended query parser  20                   object 21            object 999           object 1000, no dry  object 1000, no dry
+#| Express 5, urlencoded body        20                   21                   999                  413                  413
+#| Express 4.22.3                    20                   21                   999                  1000, no dry         1000, no dry
+#| Express 4, urlencoded body        20                   21                   999                  413                  413
+#| hapi 21.4.10                      20                   21                   999                  1000, no dry         1000, no dry
+#| Polka 0.5.2                       20                   21                   999                  1000, no dry         1000, no dry
+#| node:querystring                  20                   21                   999                  1000, no dry         1000, no dry
+#| Koa 3.2.1                         20                   21                   999                  1000                 1500
+#| Fastify 5.12.8                    20                   21                   999                  1000                 1500
+#| Hono 4.13.19                      20                   21                   999                  1000                 1500
+#| h3 2.0.8                          20                   21                   999                  1000                 1500
 . "$(dirname "$0")/common.sh"
 
 need npm:npm
@@ -66,7 +66,7 @@ const bodyOfExpress = (create) => {
 
 const servers = {
   'Express 5.3.0': () => ofExpress(express),
-  'Express 5, query parser: extended': () => ofExpress(express, { 'query parser': 'extended' }),
+  'Express 5, extended query parser': () => ofExpress(express, { 'query parser': 'extended' }),
   'Express 5, urlencoded body': () => bodyOfExpress(express),
   'Express 4.22.3': () => ofExpress(express4),
   'Express 4, urlencoded body': () => bodyOfExpress(express4),
@@ -100,7 +100,7 @@ const servers = {
 };
 
 const counts = [20, 21, 999, 1000, 1500];
-console.log(`${''.padEnd(35)}${counts.map((count) => String(count).padEnd(21)).join('')}`.trimEnd());
+console.log(`${''.padEnd(34)}${counts.map((count) => String(count).padEnd(21)).join('')}`.trimEnd());
 for (const [name, start] of Object.entries(servers)) {
   const url = `http://127.0.0.1:${await start()}/`;
   const cells = [];
@@ -110,7 +110,7 @@ for (const [name, start] of Object.entries(servers)) {
     const response = await (name.endsWith('body') ? fetch(url, { method: 'POST', headers, body: query }) : fetch(`${url}?${query}`));
     cells.push((await response.text()).padEnd(21));
   }
-  console.log(`${name.padEnd(35)}${cells.join('')}`.trimEnd());
+  console.log(`${name.padEnd(34)}${cells.join('')}`.trimEnd());
 }
 process.exit();
 END
