@@ -161,8 +161,8 @@ export function readConfig(
 
 /**
  * What the log shows of the settings: only what is listed here, because a setting may be secret. Of URLs, only the origin,
- * because a path may be secret, too. (A fault of public keys names their address without its query.) Of files, their paths; of headers, their names; of the policy, its hash and
- * what its rules cover.
+ * because a path may be secret, too. (A fault of public keys names their address without its query.) Of files, their paths; of
+ * headers, their names; of the policy, its hash and what its rules cover.
  */
 export function settingsOf(config: Config) {
   const { http, graphql, service, jwt, idempotency, tracing, files } = config;

@@ -8,8 +8,8 @@ import { UpstreamError } from './upstream-error.ts';
 
 /**
  * Logs that a write is about to be sent, with the identifiers in it, and calls its observer. If the process dies, the log then
- * shows which writes were in flight. Returns what calls back when the lines are written, together with those of all writes in this
- * iteration of the event loop.
+ * shows which writes were in flight. Returns what calls back when the lines are written, together with those of all writes in
+ * this iteration of the event loop.
  */
 export function logSent(
   log: Logger,
