@@ -107,7 +107,7 @@ export type GlCodeList = LedgerStatus & {
   totalCount: Scalars['Int']['output'];
 };
 
-/** How `glCodes` sorts codes. Codes that are equal stay in the order of the service. */
+/** How `glCodes` sorts codes. Codes that are equal stay in the order of the service. Of each text, the first 1,000 characters are compared. */
 export const GlCodeOrder = {
   /** By code. Numbers in codes are compared as numbers. Rows without a code come last. */
   CODE: 'CODE',

@@ -68,6 +68,9 @@ function searchTextOf(all: readonly CodeTexts[], turn: Turn): Promise<SearchText
 /** The root of the Unicode Collation Algorithm, which is also that of English. */
 const { compare } = new Intl.Collator('en', { numeric: true });
 
+/** How many characters of a text are compared. To compare thousands of digits as a number takes up to a millisecond. */
+const MAX_COMPARED = 1000;
+
 /** The indexes of the codes in each order. */
 const orders = {
   CODE: (all: readonly CodeTexts[], turn: Turn) => sortedBy(all, ({ code }) => code, turn),
@@ -79,7 +82,7 @@ function sortedBy(
   textOf: (code: CodeTexts) => string | null,
   turn: Turn,
 ): Promise<number[]> {
-  const texts = all.map((code) => textOf(code) || null);
+  const texts = all.map((code) => textOf(code)?.slice(0, MAX_COMPARED) || null);
   const compareAt = (a: number, b: number) => {
     const [left, right] = [texts[a] ?? null, texts[b] ?? null];
     if (left === null || right === null) return Number(left === null) - Number(right === null);

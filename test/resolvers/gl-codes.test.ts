@@ -130,6 +130,17 @@ test('codes are sorted by code or name, with numbers as numbers, and rows withou
   expect(of('SERVICE', 'code')).toEqual(mixed);
 });
 
+test('the first 1,000 characters of a name decide its place', async () => {
+  const end = (text: string, length: number) => ({ Name: `${'x'.repeat(length)}${text}` });
+  const list = [end('b', 1000), end('a', 1000), end('b', 999), end('a', 999)];
+  const { gateway } = share(json({ service_status: { status: 0 }, list }));
+  const { data } = await gateway.graphql(
+    '{ glCodes(target: EMAIL, project: "north", orderBy: NAME) { ... on GlCodeList { codes { name } } } }',
+  );
+  const ends = data.glCodes.codes.map(({ name }: { name: string }) => name.slice(999));
+  expect(ends).toEqual(['a', 'b', 'xb', 'xa']);
+});
+
 test('an id belongs to one row: a code that is empty, missing or listed twice has none', async () => {
   const { gateway } = share(mixedCodes);
   const query = '{ glCodes(target: EMAIL, project: "a/b") { ... on GlCodeList { codes { id } } } }';
