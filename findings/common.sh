@@ -58,7 +58,7 @@ check() {
 # Installs packages of npm, with exact versions and without their scripts, in the temporary folder.
 install_from_npm() {
   echo '{"type":"module"}' > "$folder/package.json"
-  npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --silent "$@"
+  npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel error "$@" > /dev/null
   printf '%s\n' "$@"
 }
 
