@@ -82,7 +82,7 @@ function sortedBy(
   textOf: (code: CodeTexts) => string | null,
   turn: Turn,
 ): Promise<number[]> {
-  const texts = all.map((code) => textOf(code)?.slice(0, MAX_COMPARED) || null);
+  const texts = all.map((code) => textOf(code)?.trim().slice(0, MAX_COMPARED) || null);
   const compareAt = (a: number, b: number) => {
     const [left, right] = [texts[a] ?? null, texts[b] ?? null];
     if (left === null || right === null) return Number(left === null) - Number(right === null);

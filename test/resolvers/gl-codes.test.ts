@@ -130,6 +130,19 @@ test('codes are sorted by code or name, with numbers as numbers, and rows withou
   expect(of('SERVICE', 'code')).toEqual(mixed);
 });
 
+test('blanks at the ends of a code or a name do not decide its place', async () => {
+  const codes = ['2', ' 3', '\t1 ', ' '];
+  const list = codes.map((Code) => ({ Code, Name: Code }));
+  const { gateway } = share(json({ service_status: { status: 0 }, list }));
+  for (const orderBy of ['CODE', 'NAME']) {
+    const { data } = await gateway.graphql(
+      `{ glCodes(target: EMAIL, project: "north", orderBy: ${orderBy}) { ... on GlCodeList { codes { code } } } }`,
+    );
+    const sorted = data.glCodes.codes.map(({ code }: { code: string }) => code);
+    expect(sorted).toEqual(['\t1 ', '2', ' 3', ' ']);
+  }
+});
+
 test('the first 1,000 characters of a name decide its place', async () => {
   const end = (text: string, length: number) => ({ Name: `${'x'.repeat(length)}${text}` });
   const list = [end('b', 1000), end('a', 1000), end('b', 999), end('a', 999)];

@@ -38,7 +38,10 @@ export type ApproverInput = {
   workflowName?: string | null | undefined;
 };
 
-/** How `glCodes` sorts codes. Codes that are equal stay in the order of the service. Of each text, the first 1,000 characters are compared. */
+/**
+ * How `glCodes` sorts codes. Codes that are equal stay in the order of the service. Blanks at the ends of a text do not matter,
+ * and only the first 1,000 characters of it are compared.
+ */
 export const GlCodeOrder = {
   /** By code. Numbers in codes are compared as numbers. Rows without a code come last. */
   CODE: 'CODE',
