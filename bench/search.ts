@@ -4,7 +4,7 @@
  *   node bench/search.ts FOLDER
  *
  * The charts are not part of this repository. Debian has some: apt-get download gnucash-common sql-ledger kmymoney-common
- * tryton-modules-account-fr, and unpack each with dpkg -x into the folder.
+ * tryton-modules-account-fr tryton-modules-account-de-skr03, and unpack each with dpkg -x into the folder.
  */
 import { prepareSearch, type SearchText, searchItems } from '../src/lib/search-text.ts';
 import { type Row, readCharts } from './charts.ts';
