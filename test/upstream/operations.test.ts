@@ -32,6 +32,11 @@ test('the table holds exactly the operations of docs/reference/service-api.md, w
   expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
 });
 
+test('the name of each operation is one segment of a path, because the gateway has no parameters in paths', () => {
+  const names = operations.map(({ name }) => name);
+  expect(names.filter((name) => !/^\w+$/.test(name))).toEqual([]);
+});
+
 /** The sections of docs/reference/service-api.md, such as 4.1. */
 const sections = page.split(/^### /m).map((part) => {
   const [, number = '', title = ''] = /^(\S+) (.*)/.exec(part) ?? [];

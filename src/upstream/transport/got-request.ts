@@ -1,6 +1,6 @@
 import got, { Options } from 'got';
 
-/** got without everything that could repeat a request: by default it retries GETs, and six of ours change state. */
+/** got without everything that could repeat a request: by default it retries GETs, and most of ours change state. */
 const client = got.extend({
   retry: { limit: 0 },
   followRedirect: false,
