@@ -82,12 +82,11 @@ export function readOpenApi(bytes: Uint8Array, file: string): OpenApiFile {
   try {
     return read(JSON.parse(text));
   } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error;
-    const reason =
-      error instanceof z.ZodError
-        ? z.prettifyError(error)
-        : `is not JSON. It ${text.trim() ? `begins with ${JSON.stringify(text.trim().slice(0, 40))}` : 'is empty'}.`;
-    throw new Error(`${file} ${reason}`);
+    if (error instanceof z.ZodError) throw new Error(`${file} ${z.prettifyError(error)}`);
+    if (!(error instanceof SyntaxError)) throw error;
+    const start = text.trim().slice(0, 40);
+    const found = start === '' ? 'is empty' : `begins with ${JSON.stringify(start)}`;
+    throw new Error(`${file} is not JSON. It ${found}.`);
   }
 }
 

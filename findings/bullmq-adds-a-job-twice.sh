@@ -20,38 +20,23 @@ need npm:npm redis-server:redis-server redis-cli:redis-tools
 print_versions redis-server
 install_from_npm bullmq@6.7.0 bull@4.16.5
 
-free_port
-redis=$next_port
-redis-server --bind 127.0.0.1 --port "$redis" --save '' --dir "$folder" > "$folder/redis" &
-pids+=($!)
-wait_for redis-cli -p "$redis" ping
+start_redis
 
 cat > "$folder/queues.js" <<'END'
-import { once } from 'node:events';
-import net from 'node:net';
 import Bull from 'bull';
 import { Queue } from 'bullmq';
 
-// Passes everything on to Redis and back, and closes the connection instead of the next `lost` replies to a script that adds "a job".
+const [redis, here] = process.argv.slice(2);
+const { startLossyProxy } = await import(`${here}/lossy-redis.js`);
+
+// How many of the next replies to a script that adds "a job" are lost.
 let lost = 0;
-const proxy = net.createServer((client) => {
-  const redis = net.connect(Number(process.argv[2]), '127.0.0.1');
-  let adds = false;
-  client.on('data', (command) => {
-    adds = command.includes('a job');
-    redis.write(command);
-  });
-  redis.on('data', (reply) => {
-    const isError = reply.toString().startsWith('-');
-    if (!adds || isError || lost === 0) return client.write(reply);
-    lost--;
-    client.destroySoon();
-  });
-  for (const [one, other] of [[client, redis], [redis, client]]) one.on('error', () => {}).on('close', () => other.end());
-});
-proxy.listen(0, '127.0.0.1');
-await once(proxy, 'listening');
-const connection = { host: '127.0.0.1', port: proxy.address().port };
+const isLost = (command, reply) => {
+  if (!command.includes('a job') || reply.toString().startsWith('-') || lost === 0) return false;
+  lost--;
+  return true;
+};
+const connection = { host: '127.0.0.1', port: await startLossyProxy(Number(redis), isLost) };
 
 const bullmq = (name) => new Queue(name, { connection });
 const bull = (name) => new Bull(name, { redis: connection });
@@ -84,5 +69,5 @@ for (const [name, [create, add]] of Object.entries(calls)) {
 process.exit();
 END
 
-measure() { timeout 60 "$node" "$folder/queues.js" "$redis" 2> "$folder/errors"; }
+measure() { timeout 60 "$node" "$folder/queues.js" "$redis" "$here" 2> "$folder/errors"; }
 check

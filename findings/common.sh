@@ -69,6 +69,24 @@ start_server() {
   server=127.0.0.1:$(cat "$folder/port")
 }
 
+# Runs a program of the temporary folder, which listens, and prints its port. $server is its address.
+start_program() {
+  echo '{"type":"module"}' > "$folder/package.json"
+  "$node" "$folder/$1" "${@:2}" > "$folder/port" &
+  pids+=($!)
+  wait_for test -s "$folder/port"
+  server=127.0.0.1:$(cat "$folder/port")
+}
+
+# Starts Redis, which saves nothing. $redis is its port.
+start_redis() {
+  free_port
+  redis=$next_port
+  redis-server --bind 127.0.0.1 --port "$redis" --save '' --dir "$folder" > "$folder/redis" &
+  pids+=($!)
+  wait_for redis-cli -p "$redis" ping
+}
+
 wait_for() {
   for _ in {1..150}; do
     "$@" > /dev/null 2>&1 && return

@@ -43,10 +43,7 @@ const server = net.createServer((socket) => {
 });
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 END
-echo '{"type":"module"}' > "$folder/package.json"
-"$node" "$folder/server.js" > "$folder/port" &
-pids+=($!)
-wait_for test -s "$folder/port"
+start_program server.js
 
 # Each program gets the URL, and prints the body.
 cat > "$folder/by-requests.py" <<'END'

@@ -39,11 +39,7 @@ const server = http.createServer(({ url }, response) => {
 });
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 END
-echo '{"type":"module"}' > "$folder/package.json"
-"$node" "$folder/server.js" > "$folder/port" &
-pids+=($!)
-wait_for test -s "$folder/port"
-server=127.0.0.1:$(cat "$folder/port")
+start_program server.js
 
 row() {
   local how got status cells=''

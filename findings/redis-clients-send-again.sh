@@ -26,37 +26,23 @@ need npm:npm redis-server:redis-server redis-cli:redis-tools ruby:ruby-redis php
 print_versions redis-server redis-tools ruby-redis python3-redis php-redis php-predis libredis-perl
 install_from_npm ioredis@6.0.0 iovalkey@0.4.0 redis@6.3.1
 
-free_port
-redis=$next_port
-redis-server --bind 127.0.0.1 --port "$redis" --save '' --dir "$folder" > "$folder/redis" &
-pids+=($!)
-wait_for redis-cli -p "$redis" ping
+start_redis
 
-# Passes everything on to Redis and back, and closes the connection instead of the first replies to an increment: a key `N-NAME` loses N.
+# Loses the first replies to an increment: a key `N-NAME` loses N.
 cat > "$folder/lossy.js" <<'END'
-import net from 'node:net';
+const [redis, here] = process.argv.slice(2);
+const { startLossyProxy } = await import(`${here}/lossy-redis.js`);
 const left = new Map();
-const server = net.createServer((client) => {
-  const redis = net.connect(Number(process.argv[2]), '127.0.0.1');
-  let key;
-  client.on('data', (command) => {
-    key = /incr\w*\r\n\$\d+\r\n(\d+-\S+)/i.exec(command)?.[1];
-    redis.write(command);
-  });
-  redis.on('data', (reply) => {
-    const replies = left.get(key) ?? Number.parseInt(key, 10);
-    left.set(key, replies - 1);
-    if (replies > 0) client.destroySoon();
-    else client.write(reply);
-  });
-  for (const [one, other] of [[client, redis], [redis, client]]) one.on('error', () => {}).on('close', () => other.end());
-});
-server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+const isLost = (command) => {
+  const key = /incr\w*\r\n\$\d+\r\n(\d+-\S+)/i.exec(command)?.[1];
+  const replies = left.get(key) ?? Number.parseInt(key, 10);
+  left.set(key, replies - 1);
+  return replies > 0;
+};
+console.log(await startLossyProxy(Number(redis), isLost));
 END
-"$node" "$folder/lossy.js" "$redis" > "$folder/port" &
-pids+=($!)
-wait_for test -s "$folder/port"
-port=$(cat "$folder/port")
+start_program lossy.js "$redis" "$here"
+port=${server#*:}
 
 # Each program gets `PORT KEY`, connects, and increments the key.
 cat > "$folder/by.js" <<'END'

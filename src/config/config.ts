@@ -181,8 +181,14 @@ export function settingsOf(config: Config) {
     upstream: {
       ...pick(config, 'readCacheMs'),
       ...config.ledger,
-      ...pick(service, 'timeoutMs', 'keepAliveS', 'maxResponseBytes', 'maxConcurrency'),
-      ...pick(service, 'uniqueParam'),
+      ...pick(
+        service,
+        'timeoutMs',
+        'keepAliveS',
+        'maxResponseBytes',
+        'maxConcurrency',
+        'uniqueParam',
+      ),
       baseUrl: service.baseUrl.origin,
       headers: Object.keys(service.headers),
       headersFile: service.files.headers?.path,

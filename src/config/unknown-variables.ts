@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** First words of names that other programs use, too: with exactly them, only a name that is nearly one of ours is a fault. */
+/** First words of names that other programs use, too. A name that begins with one of them is a fault only if it is nearly one of ours. */
 const SHARED_WORDS = new Set(['ADMIN', 'GIT', 'LOG', 'MAX', 'OTEL', 'READ']);
 
 /** What Kubernetes and Docker set for a service that is called `upstream`, such as `UPSTREAM_PORT_80_TCP_ADDR`. */

@@ -3,8 +3,7 @@
  * clock stands still meanwhile. The wall clock may be set back, which does not count.
  */
 export function suspendedMs(wallOffset: number): number {
-  const nowOffset = Date.now() - performance.now();
-  return Math.max(0, Math.floor(nowOffset - wallOffset)); // `Date.now` has no fractions.
+  return Math.max(0, Math.floor(wallOffsetNow() - wallOffset)); // `Date.now` has no fractions.
 }
 
 /** How far the wall clock is ahead of the monotonic one, in milliseconds. It grows while the machine is suspended. */

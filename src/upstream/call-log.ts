@@ -17,17 +17,20 @@ export function logSent(
   { requestId, caller }: RequestScope,
 ): EndIteration {
   const observed = 'observer' in request ? request.observer?.sending() : undefined;
-  const claim = 'claimId' in request ? request.claimId : undefined;
-  const { name: operation } = request.operation;
-  log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
-  const flush: EndIteration = (then) =>
-    log.isLevelEnabled('info') ? log.flush(then) : setImmediate(then);
+  const isLogged = log.isLevelEnabled('info');
+  if (isLogged) {
+    const claim = 'claimId' in request ? request.claimId : undefined;
+    const { name: operation } = request.operation;
+    log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
+  }
+  const flush: EndIteration = (then) => (isLogged ? log.flush(then) : setImmediate(then));
   return observed ? (then) => void observed.then(() => flush(then)) : flush;
 }
 
 /**
  * Logs one attempt, or a call rejected before its first attempt. After its client has disconnected, a write is a warning. The
- * line of a write that has failed has the identifiers in it, because it may not have been sent, or be the only one at its level.
+ * line of a write that has failed has the identifiers in it: a write that was not sent has no line `sent`, and that line is missing
+ * if `LOG_LEVEL` is above `info`.
  */
 export function logCall(
   log: Logger,

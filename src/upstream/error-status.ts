@@ -55,7 +55,8 @@ export function interpretError(
   }
   if (record) return record;
   return new UpstreamError(status === 403 ? 'FORBIDDEN' : 'UPSTREAM_BAD_REQUEST', {
-    ...{ ...details, message: messages[status] },
+    ...details,
+    message: messages[status],
     faults: faults.length > 0 ? faults : undefined,
   });
 }

@@ -30,9 +30,8 @@ type Clients = {
   villus: State<typeof createVillus>;
 };
 
-export const refused: {
-  [Client in keyof Clients]: Exactly<Name<Refused<Clients[Client]>>, Refusals>;
-} = {
+/** Each client has the member, and no other. */
+const all = {
   apollo: true,
   axios: true,
   graphqlRequest: true,
@@ -40,19 +39,15 @@ export const refused: {
   tada: true,
   urql: true,
   villus: true,
-};
+} as const;
+
+export const refused: {
+  [Client in keyof Clients]: Exactly<Name<Refused<Clients[Client]>>, Refusals>;
+} = all;
 
 export const done: {
   [Client in keyof Clients]: Exactly<Name<Done<Clients[Client]>>, 'WorkflowActionCompleted'>;
-} = {
-  apollo: true,
-  axios: true,
-  graphqlRequest: true,
-  rtkQuery: true,
-  tada: true,
-  urql: true,
-  villus: true,
-};
+} = all;
 
 // A selection by an interface has no names of members in Relay, but its fields.
 type Message = Refused<State<typeof createRelay>> extends { message?: infer Text } ? Text : never;

@@ -206,7 +206,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Ends the transfer, once. `complete` has the headers of a complete response. */
+  /** Ends the transfer, once, with this response unless it has been rejected before. `complete` has the headers of a complete response. */
   #end(complete: IncomingHttpHeaders | null, rawBody: Uint8Array = new Uint8Array()): void {
     if (this.#ended) return;
     this.#ended = true;

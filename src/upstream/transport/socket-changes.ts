@@ -35,7 +35,8 @@ const isParser = (value: unknown): value is Parser =>
  * - `100 Continue` is skipped, as undici skips other interim responses: its parser closes the connection for a 100 alone, so it
  *   is told of a 102.
  * - `408 Request Timeout` on an idle connection ends it, because some servers send one before they close it. Undici would report
- *   it like a second response to the last request. So do line breaks after a response, which undici would skip in silence.
+ *   it like a second response to the last request.
+ * - Line breaks on an idle connection end it, too. Undici would skip them in silence.
  */
 export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
   const properties = Object.getOwnPropertySymbols(socket).map((symbol) =>

@@ -111,8 +111,8 @@ export function openClaims(path: string, maxBytes: number) {
 }
 
 /**
- * Throws StoreUnavailable if another process has opened the database at this path. Changes nothing: a file that is opened for
- * reading cannot be locked exclusively, so SQLite fails before it looks for a log, which a process that was killed has left.
+ * Throws StoreUnavailable if another process has opened the database at this path. Changes nothing. SQLite cannot lock a file
+ * exclusively that it has opened for reading. So it always fails here, before it looks at the log that a killed process may have left.
  */
 export function checkNotInUse(path: string): void {
   const database = new DatabaseSync(path, { readOnly: true });

@@ -151,9 +151,14 @@ export class SqliteStore implements IdempotencyStore {
   #measure(): void {
     this.#keys = new Shares(this.#options.maxKeys, 3);
     this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
-    for (const row of this.#file.statements.sizes.all()) {
+    this.#countRows(this.#file.statements.sizes.all(), 1);
+  }
+
+  /** Counts the keys and bytes of rows, or takes them off with the sign -1. */
+  #countRows(rows: readonly unknown[], sign: 1 | -1): void {
+    for (const row of rows) {
       const { caller, bytes } = sizeSchema.parse(row);
-      this.#count(caller, 1, bytes);
+      this.#count(caller, sign, sign * bytes);
     }
   }
 
@@ -212,10 +217,7 @@ export class SqliteStore implements IdempotencyStore {
   #sweep(now: number): boolean {
     const expired = now - this.#options.retentionMs;
     const deleted = this.#file.statements.sweep.all(SWEEP_ROWS, expired);
-    for (const row of deleted) {
-      const { caller, bytes } = sizeSchema.parse(row);
-      this.#count(caller, -1, -bytes);
-    }
+    this.#countRows(deleted, -1);
     return deleted.length > 0;
   }
 
