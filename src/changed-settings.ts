@@ -20,7 +20,7 @@ export function watchSettings(
     transport: Transport;
     graphql: GraphqlServer;
     authenticator: Authenticator;
-    policy: Policy;
+    policy: Policy | undefined;
     metrics: Metrics;
     log: Logger;
   },
@@ -75,8 +75,7 @@ export function watchSettings(
       'policy',
       () => [files.policy],
       () => {
-        const table = files.policy?.value;
-        if (table) policy.use(table);
+        if (files.policy) policy?.use(files.policy.value);
         return { sha256: files.policy?.sha256 };
       },
     ),

@@ -56,8 +56,9 @@ export async function startGateway(
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { upstreamCalls, transport, idempotency, policy } = connected;
   const audit = createAudit(config.audit, stdout, telemetry);
-  const calls = audit?.watch(idempotency.calls) ?? idempotency.calls;
-  const graphql = await executeGraphql(config, product, { ...idempotency, calls }, telemetry);
+  const calls = audit?.watch(idempotency) ?? idempotency;
+  const served = { calls, keys: idempotency };
+  const graphql = await executeGraphql(config, product, served, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
@@ -95,7 +96,7 @@ export async function startGateway(
       await server.close();
       await upstreamCalls.inFlight.idle();
       await idempotency.close();
-      await policy.close();
+      await policy?.close();
       await graphql.stop();
       authenticator.close();
       connected.readCache.clear();
@@ -121,8 +122,8 @@ async function connectUpstream(
   memory: Memory,
   { metrics, log }: Telemetry,
 ) {
-  const policy = new Policy(config.files.policy?.value, config.idempotency.store, log);
-  const { service } = config;
+  const { service, files } = config;
+  const policy = files.policy && new Policy(files.policy.value, config.idempotency.store, log);
   const connectionObserver = createConnectionObserver(metrics, log);
   const transport = createTransport({ ...service, observer: connectionObserver });
   const readCache = new ReadCache(config.readCacheMs, memory);
@@ -148,7 +149,7 @@ async function connectUpstream(
 function executeGraphql(
   { graphql, ledger: settings, service }: Config,
   product: Ledger,
-  { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
+  served: Pick<ContextDependencies, 'calls' | 'keys'>,
   { metrics, log }: Telemetry,
 ) {
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
@@ -156,7 +157,7 @@ function executeGraphql(
   return startGraphql({
     schema: product,
     documents: { ...graphql, areOthersExecuted },
-    context: { calls, settle, maxResponseBytes, ...settings },
+    context: { ...served, maxResponseBytes, ...settings },
     observe: createFieldObserver(metrics, product.operations),
     log,
   });

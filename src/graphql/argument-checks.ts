@@ -37,14 +37,16 @@ export function argumentCheckOf(
   const check = fieldsCheckOf(args, limit);
   if (!check && !further) return () => {};
   return (values, settings) => {
-    const faults = new InputFaults();
-    const report: Report = (path, problem) =>
+    let faults: InputFaults | undefined;
+    const report: Report = (path, problem) => {
+      faults ??= new InputFaults();
       faults.add(path, `"${core.toDotPath(path)}" ${problem}.`);
+    };
     check?.(values, [], report);
     for (const { path, message } of further?.(settings).safeParse(values).error?.issues ?? []) {
       report(path, message);
     }
-    faults.throwIfAny();
+    faults?.throwIfAny();
   };
 }
 

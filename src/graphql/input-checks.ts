@@ -37,12 +37,14 @@ export function checkInput(
   variables: Variables,
 ): void {
   const nodes = new Set<ASTNode>();
-  const faults = new InputFaults((message, all) => {
+  const toError = (message: string, all: unknown) => {
     const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 }, faults: all };
     return new GraphQLError(message, { nodes: [...nodes], extensions });
-  });
+  };
+  let faults: InputFaults | undefined;
   const add: AddFault = (node, path, message) => {
     nodes.add(node);
+    faults ??= new InputFaults(toError);
     faults.add(path, message);
   };
   let uses: Map<string, Use> | undefined;
@@ -52,7 +54,7 @@ export function checkInput(
   };
   if (!document.isExact) checkLiterals(document, add, useOf);
   checkVariables(document.schema, operation, variables, add, useOf);
-  faults.throwIfAny();
+  faults?.throwIfAny();
 }
 
 /** Adds a fault of a part of the document. */

@@ -1,5 +1,5 @@
 import { missingToken } from '../errors/gateway-error.ts';
-import type { Settle } from '../idempotency/settle.ts';
+import type { IdempotentCalls } from '../idempotency/idempotent-call.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Calls } from '../upstream/call.ts';
@@ -20,7 +20,7 @@ export type RequestContext = Context & {
 
 export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {
   calls: Calls;
-  settle: Settle;
+  keys: Pick<IdempotentCalls, 'settle'>;
   maxResponseBytes: number;
 };
 
@@ -31,7 +31,7 @@ export function createContext(
   state: RequestState,
   document: GraphqlDocument | undefined,
 ): RequestContext {
-  const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
+  const { calls, keys, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
   let loaders: Loaders | undefined;
   return {
@@ -45,7 +45,7 @@ export function createContext(
       return loaders;
     },
     limits: () => required(limits),
-    settle: async (key, ageMs) => settle(key, ageMs, required(scope)),
+    settle: async (key, ageMs) => keys.settle(key, ageMs, required(scope)),
     csvOptionParam,
     workflowActions,
   };

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Settle } from '../idempotency/settle.ts';
+import type { IdempotentCalls } from '../idempotency/idempotent-call.ts';
 import type { Encoded, WriteOperation } from '../upstream/operations.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Loaders } from './loaders.ts';
@@ -14,7 +14,7 @@ export type Context = {
   /** The reads of this request. Equal ones are made once. */
   loaders(): Loaders;
   /** Closes an idempotency key of the caller. */
-  settle(key: string, ageMs: number | null | undefined): ReturnType<Settle>;
+  settle(key: string, ageMs: number | null | undefined): ReturnType<IdempotentCalls['settle']>;
   /** The name of the query parameter for a CSV option, if it is configured. */
   csvOptionParam: string | undefined;
   /** The workflow actions that the configuration allows. */

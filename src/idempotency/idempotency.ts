@@ -10,11 +10,9 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { createIdempotencyMetrics, measureStore } from './idempotency-metrics.ts';
-import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
-import { createOutcomeOf } from './recorded-outcome.ts';
-import { createSettle } from './settle.ts';
+import { IdempotentCalls } from './idempotent-call.ts';
 
-type Options = Pick<IdempotencyParts, 'calls' | 'isRequired'> &
+type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'calls' | 'isRequired'> &
   Omit<Parameters<typeof openAtMostOnce>[1], 'log' | 'limiter' | 'isWithoutEffect' | 'observe'> & {
     /** The store, in the form of IDEMPOTENCY_STORE. */
     store: string;
@@ -24,7 +22,7 @@ type Options = Pick<IdempotencyParts, 'calls' | 'isRequired'> &
   };
 
 /** Opens the store, and adds idempotency keys to calls. Throws what `openAtMostOnce` throws. */
-export async function createIdempotency(options: Options) {
+export async function createIdempotency(options: Options): Promise<IdempotentCalls> {
   const { store, calls, isRequired, operations, log, ...settings } = options;
   const [kind = ''] = store.split(':');
   const writes = operations.filter((one) => one.effect === 'write');
@@ -38,13 +36,8 @@ export async function createIdempotency(options: Options) {
     observe: metrics.started,
   });
   measureStore(options.metrics, kind, atMostOnce);
-  const parts = { atMostOnce, outcomeOf: createOutcomeOf(writes, metrics), metrics };
-  return {
-    calls: new IdempotentCalls({ calls, isRequired, timeoutMs: settings.timeoutMs, ...parts }),
-    settle: createSettle(parts),
-    /** Updates the store with what it does not have yet, and closes it. */
-    close: () => atMostOnce.close(),
-  };
+  const { timeoutMs } = settings;
+  return new IdempotentCalls({ calls, isRequired, timeoutMs, atMostOnce, writes, metrics });
 }
 
 /** Limits how many changes of keys are in progress, by caller: thousands of changes of one caller would delay those of others. */

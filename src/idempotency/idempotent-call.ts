@@ -1,17 +1,17 @@
-import type { AtMostOnce, Write } from '@ledger-gateway/at-most-once';
+import type { AtMostOnce, Write, WriteState } from '@ledger-gateway/at-most-once';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
-import type { WriteRequest } from '../upstream/operations.ts';
+import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
-import { fingerprintOf, intentOf } from './idempotency-key.ts';
+import { ARGUMENTS, carriesKey, fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
-import { type OutcomeOf, toRecord } from './recorded-outcome.ts';
+import { type Outcome, readRecord, toRecord } from './recorded-outcome.ts';
 
-/** The parts that writes with a key and settling use. */
-export type IdempotencyParts = {
+type Options = {
   calls: Calls;
   atMostOnce: AtMostOnce;
-  outcomeOf: OutcomeOf;
+  /** The operations that may have been recorded. */
+  writes: readonly WriteOperation[];
   metrics: IdempotencyMetrics;
   /** Whether a write without a key is rejected. */
   isRequired: boolean;
@@ -19,11 +19,19 @@ export type IdempotencyParts = {
   timeoutMs: number;
 };
 
+/** What was executed with a key, and whether nothing else can have been. */
+type SettledWrites = {
+  writes: { responseName: string; outcome: Outcome }[];
+  isComplete: boolean;
+  /** Whether the request itself carried the key. If not, something on the way may remove the keys of writes, too. */
+  keyArrived: boolean;
+};
+
 /** Sends writes with an `Idempotency-Key` at most once (docs/decisions/0012). Reads and writes without a key pass through. */
 export class IdempotentCalls implements Calls {
-  readonly #options: IdempotencyParts;
+  readonly #options: Options;
 
-  constructor(options: IdempotencyParts) {
+  constructor(options: Options) {
     this.#options = options;
   }
 
@@ -33,7 +41,7 @@ export class IdempotentCalls implements Calls {
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const { calls, isRequired, timeoutMs, atMostOnce, outcomeOf, metrics } = this.#options;
+    const { calls, isRequired, timeoutMs, atMostOnce, metrics } = this.#options;
     const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
@@ -65,7 +73,7 @@ export class IdempotentCalls implements Calls {
       throw metrics.rejected(error, scope, write.key);
     });
     if (result.state === 'executed') return result.value;
-    const outcome = outcomeOf(result, write.key, scope, request);
+    const outcome = this.#outcomeOf(result, write.key, scope, request);
     // A record that cannot be read is as good as lost.
     const isLost = outcome instanceof OutcomeUnknown && outcome.code === 'ORPHANED';
     if (isLost) metrics.count('orphaned');
@@ -76,6 +84,53 @@ export class IdempotentCalls implements Calls {
     }
     // The type is right: the fingerprint of the recorded write is the same, and so is its operation.
     return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Result);
+  }
+
+  /**
+   * Closes a key and returns the outcomes of its writes. Never calls the service. Waits for writes in flight as a repeat does.
+   * Throws `BAD_USER_INPUT` or `IDEMPOTENCY_UNAVAILABLE`.
+   */
+  async settle(
+    key: string,
+    ageMs: number | null | undefined,
+    scope: RequestScope,
+  ): Promise<SettledWrites> {
+    const { atMostOnce, metrics } = this.#options;
+    const intent = intentOf({ keys: [key], ages: ageMs == null ? [] : [ageMs] }, scope, ARGUMENTS);
+    const settling = atMostOnce.settle(intent, scope.signal);
+    const { writes, isComplete } = await settling.catch((error: unknown) => {
+      throw metrics.rejected(error, scope, intent.key);
+    });
+    const outcomes = writes.map(({ responseName, ...state }) => {
+      return { responseName, outcome: this.#outcomeOf(state, intent.key, scope) };
+    });
+    return { writes: outcomes, isComplete, keyArrived: carriesKey(scope, key) };
+  }
+
+  /** Updates the store with what it does not have yet, and closes it. */
+  close(): Promise<void> {
+    return this.#options.atMostOnce.close();
+  }
+
+  /**
+   * The outcome of a write that an earlier request has sent, or may have. It is unknown if its record is lost or cannot be read.
+   * Counts and logs a write whose outcome has become unknown.
+   */
+  #outcomeOf(
+    state: WriteState,
+    claim: string,
+    scope: RequestScope,
+    repeat?: Pick<WriteRequest, 'targets'>,
+  ): Outcome {
+    const { writes, metrics } = this.#options;
+    if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    if (state.state === 'orphaned' && state.isNew) {
+      const { operation } = state;
+      metrics.unknownOutcome({ operation, code: 'ORPHANED', claim }, scope, repeat);
+    }
+    const isRecorded = state.state === 'recorded';
+    const known = isRecorded && readRecord(state.outcome, writes, scope.reservation);
+    return known || new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
   /** Counts and logs an outcome that is unknown. */

@@ -16,11 +16,11 @@ type Subject = Pick<RequestScope, 'token' | 'caller'>;
 /** Who may call which operation, which are stopped, and how many writes a caller may send (docs/reference/policy.md). */
 export class Policy implements CallPolicy {
   readonly #count: WriteCount;
-  #rules: PolicyTable['rules'] | undefined;
+  #rules: PolicyTable['rules'];
 
-  /** Without a table, everything is allowed. `store` is that of keys, where all processes that share it count writes. */
-  constructor(table: PolicyTable | undefined, store: string, log: Pick<Logger, 'warn'>) {
-    this.#rules = table?.rules;
+  /** `store` is that of keys, where all processes that share it count writes. */
+  constructor(table: PolicyTable, store: string, log: Pick<Logger, 'warn'>) {
+    this.#rules = table.rules;
     this.#count = new WriteCount(log, sharedCounterIn(store));
   }
 
@@ -39,7 +39,7 @@ export class Policy implements CallPolicy {
    */
   check(operation: Operation, subject: Subject): () => void {
     const rules = this.#rules;
-    const rule = rules?.get(operation);
+    const rule = rules.get(operation);
     if (rule) {
       const { claims, stopped } = rule;
       const lack = lackOf(subject.token, claims);
@@ -59,7 +59,7 @@ export class Policy implements CallPolicy {
    * or there is no limit.
    */
   count(operation: Operation, { caller }: Subject): Promise<void> | undefined {
-    const limit = this.#rules?.get(operation)?.limit;
+    const limit = this.#rules.get(operation)?.limit;
     if (!limit) return undefined;
     const { name, writesPerMinute } = limit;
     const check = ({ writes, endsInMs }: { writes: number; endsInMs: number }) => {

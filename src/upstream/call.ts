@@ -39,7 +39,8 @@ export type CallOptions = AttemptDependencies & {
   readCache: ReadCache;
   /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
   probe: ReadRequest;
-  policy: CallPolicy;
+  /** Undefined if everything is allowed. */
+  policy?: CallPolicy | undefined;
 };
 
 /** These errors are created once, because a stack trace takes longer than the rest of a rejection. */
@@ -96,7 +97,7 @@ export class UpstreamCalls {
    */
   async read<Result>(request: ReadRequest<Result>, scope: RequestScope): Promise<Result> {
     const { operation, search } = request;
-    this.#options.policy.check(operation, scope);
+    this.#options.policy?.check(operation, scope);
     const result = await this.#options.readCache.read(
       `${operation.name}${search} ${scope.identity}`,
       scope,
@@ -190,7 +191,7 @@ export class UpstreamCalls {
       };
       const send = () => {
         mayStart(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
-        return this.#options.policy.count(operation, scope)?.then(attempt) ?? attempt();
+        return this.#options.policy?.count(operation, scope)?.then(attempt) ?? attempt();
       };
       const probe = () => this.#probe(scope, signal);
       return await this.#admit({ caller: caller.admissionKey, deadline, signal, send, probe });
@@ -230,13 +231,13 @@ export class UpstreamCalls {
 
   /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
   #startOf({ operation }: WriteRequest, scope: RequestScope, deadline: number): () => void {
-    const checkAgain = this.#options.policy.check(operation, scope);
+    const checkAgain = this.#options.policy?.check(operation, scope);
     return () => {
       // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
       const leftMs = deadline - performance.now() - suspendedMs(scope.wallOffset);
       // A twentieth of the timeout must be left. Others may take a late write for orphaned.
       if (leftMs < this.#options.timeoutMs / 20) throw tooLate;
-      checkAgain();
+      checkAgain?.();
     };
   }
 

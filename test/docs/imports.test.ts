@@ -25,7 +25,8 @@ const allowed: Record<string, string> = {
   upstream:
     'admission/ errors/gateway-error.ts errors/input-fault.ts lib/ telemetry/ got undici node:http',
   idempotency: 'admission/gate.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
-  graphql: 'admission/ errors/ idempotency/settle.ts lib/ telemetry/ upstream/ graphql @apollo',
+  graphql:
+    'admission/ errors/ idempotency/idempotent-call.ts lib/ telemetry/ upstream/ graphql @apollo',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   config:
     'auth/ errors/gateway-error.ts lib/ policy/ telemetry/ upstream/operations.ts upstream/transport/ jose',

@@ -117,7 +117,7 @@ async function execute(
   const contextValue = createContext(
     {
       calls: service,
-      settle: async () => ({ writes: [], isComplete: false, keyArrived: false }),
+      keys: { settle: async () => ({ writes: [], isComplete: false, keyArrived: false }) },
       csvOptionParam: undefined,
       workflowActions: Object.values(WorkflowAction),
       maxResponseBytes,

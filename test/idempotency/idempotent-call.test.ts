@@ -10,8 +10,6 @@ import {
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import { createOutcomeOf } from '../../src/idempotency/recorded-outcome.ts';
-import { createSettle } from '../../src/idempotency/settle.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
@@ -273,23 +271,21 @@ function startWithStore(
     closeMs: 1000,
   });
   closeAfterTest(() => atMostOnce.close());
-  const counting = createIdempotencyMetrics(metrics, 'memory', [], silent);
-  const parts = {
+  const calls = new IdempotentCalls({
     calls: { read: send, write: send } as Calls,
     atMostOnce,
     timeoutMs,
     isRequired: false,
-    outcomeOf: createOutcomeOf([operations.upgradeToHQ], counting),
-    metrics: counting,
-  };
-  const calls = new IdempotentCalls(parts);
+    writes: [operations.upgradeToHQ],
+    metrics: createIdempotencyMetrics(metrics, 'memory', [], silent),
+  });
   const scope = { ...scopeOf(), givenKey: () => ({ keys: ['intent-1'], ages: [] }) };
   const { key } = intentOf(scope.givenKey(), scope);
   return {
     store,
     sent,
     write: (more = {}) => calls.write({ ...upgradeToHq, ...more }, scope),
-    settle: () => createSettle(parts)('intent-1', 0, scope),
+    settle: () => calls.settle('intent-1', 0, scope),
     unknownOutcomes: async () =>
       sumOf(await metrics.text(), 'ledger_gateway_unknown_outcomes_total'),
     counted: async (result: string) =>

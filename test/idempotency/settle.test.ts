@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
-import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
-import { createOutcomeOf } from '../../src/idempotency/recorded-outcome.ts';
+import { readRecord } from '../../src/idempotency/recorded-outcome.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import { agedStore } from '../../testkit/aged-store.ts';
 import type { startTestGateway } from '../../testkit/gateway.ts';
@@ -10,10 +8,8 @@ import { write, writes } from '../../testkit/graphql-operation.ts';
 import { metricIs } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
 import { createReservation } from '../support/admission.ts';
-import { createMetrics } from '../support/metrics.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
-import { scopeOf } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1' };
 const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
@@ -64,14 +60,10 @@ test('settling returns the outcome of each field and sends nothing, and the key 
 
 test('a recorded outcome for which there is no memory is read with short texts', () => {
   const { upgradeToHQ } = operations;
-  const metrics = createIdempotencyMetrics(createMetrics(), 'memory', [], pino({ enabled: false }));
-  const outcomeOf = createOutcomeOf([upgradeToHQ], metrics);
   const of = (message: string) => ({ response: { invoiceId: '7', message, status: 0 } });
   const outcome = { operation: 'upgradeToHQ', ...of('x'.repeat(100_000)) };
-  const read = (limitBytes: number) => {
-    const scope = { ...scopeOf(), reservation: createReservation(limitBytes) };
-    return outcomeOf({ state: 'recorded', outcome }, 'key', scope);
-  };
+  const read = (limitBytes: number) =>
+    readRecord(outcome, [upgradeToHQ], createReservation(limitBytes));
   expect(read(1_000_000)).toEqual({ operation: upgradeToHQ, ...of('x'.repeat(100_000)) });
   expect(read(150_000)).toEqual({ operation: upgradeToHQ, ...of(`${'x'.repeat(10_000)}…`) });
 });

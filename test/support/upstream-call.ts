@@ -110,7 +110,6 @@ export function startCalls(
     transport,
     readCache,
     probe: ledger.probe,
-    policy: openPolicy,
     log: pino({ level: 'silent' }),
     ...options,
     observer,
