@@ -1,26 +1,32 @@
 import type { Change } from '../packages/at-most-once/src/store.ts';
 import {
-  SqliteStore,
-  type SqliteStoreOptions,
-} from '../packages/at-most-once/src/stores/sqlite-store.ts';
+  LocalStore,
+  type LocalStoreOptions,
+} from '../packages/at-most-once/src/stores/local-store.ts';
+import { MemoryTable } from '../packages/at-most-once/src/stores/memory-table.ts';
+import { SqliteTable } from '../packages/at-most-once/src/stores/sqlite-table.ts';
 import { closeAfterTest } from './cleanup.ts';
 
 export const RETENTION_MS = 3_600_000;
-/** Limits of a SQLite store that no test reaches. */
-export const SQLITE_LIMITS = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
+const MAX_BYTES = 2 ** 30;
 
-/** The store of tests that need some store, whichever it is. It is in memory, unless a test gives it a path. */
-export class TestStore extends SqliteStore {
-  constructor(options: Partial<SqliteStoreOptions> = {}) {
-    super({ path: ':memory:', ...SQLITE_LIMITS, ...options });
+/** The store of tests that need some store, whichever it is. It is in memory, unless a test gives it a path. No test reaches its limits. */
+export class TestStore extends LocalStore {
+  constructor({
+    path,
+    ...options
+  }: Partial<LocalStoreOptions> & { path?: string | undefined } = {}) {
+    const { maxBytes = MAX_BYTES } = options;
+    const table = path === undefined ? new MemoryTable() : new SqliteTable(path, maxBytes);
+    super(table, { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes, ...options });
   }
 }
 
 /** Runs `intervene` before the store of a gateway in this process, which is a file or in memory, makes a change. */
 export function beforeChange(isIt: (change: Change) => boolean, intervene: () => unknown): void {
-  const { prototype } = SqliteStore;
+  const { prototype } = LocalStore;
   const { swap } = prototype;
-  prototype.swap = async function (this: SqliteStore, change: Change) {
+  prototype.swap = async function (this: LocalStore, change: Change) {
     if (isIt(change)) await intervene();
     return swap.call(this, change);
   };

@@ -78,9 +78,9 @@ export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) 
  * method throws `StoreUnavailable` when the store cannot be used.
  */
 export type IdempotencyStore = {
-  read(key: string): Promise<Reading>;
+  read(key: string): Reading | Promise<Reading>;
   /** Makes a change atomically and durably. Throws `ReplyLost` if it is not known whether the change was made. */
-  swap(change: Change): Promise<SwapResult>;
+  swap(change: Change): SwapResult | Promise<SwapResult>;
   /** Whether a server certainly has every entry that was written on another one. A store without this method is never sure. */
   isContinuation?(writtenOn: string, reading: Reading): boolean;
   /** Since when no other process has changed the store, in the store's time. Undefined if other processes may. */

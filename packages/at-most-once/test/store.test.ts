@@ -22,7 +22,7 @@ type Backend = {
   pass(ms: number): unknown;
 };
 
-function sqlite(place: () => Promise<string>): () => Promise<Backend> {
+function local(place: () => Promise<string | undefined>): () => Promise<Backend> {
   return async () => {
     let now = Date.now();
     const path = await place();
@@ -71,11 +71,11 @@ const postgres = serverOf(isPostgresInstalled, startPostgres, async ({ url, quer
 });
 
 const backends = [
-  { name: 'memory', isInstalled: true, start: sqlite(async () => ':memory:') },
+  { name: 'memory', isInstalled: true, start: local(async () => undefined) },
   {
     name: 'file',
     isInstalled: true,
-    start: sqlite(async () => join(await temporaryFolder(), 'claims.db')),
+    start: local(async () => join(await temporaryFolder(), 'claims.db')),
   },
   { name: 'redis', isInstalled: isRedisInstalled, start: redis },
   { name: 'postgres', isInstalled: isPostgresInstalled, start: postgres },

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { IdempotencyStore } from '../store.ts';
-import { SqliteStore } from './sqlite-store.ts';
+import { LocalStore } from './local-store.ts';
+import { MemoryTable } from './memory-table.ts';
 
 /** A file may grow to this size. A table is shared out as if it had this size. */
 const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
@@ -15,20 +16,18 @@ export type StoreLimits = {
 };
 
 /** Opens the store that a setting of `openAtMostOnce` names. Those of servers connect in the background. */
-export async function createStore(
-  setting: string,
-  { retentionMs, maxKeys, memoryBytes }: StoreLimits,
-): Promise<IdempotencyStore> {
-  const limits = { retentionMs, maxKeys };
+export async function createStore(setting: string, limits: StoreLimits): Promise<IdempotencyStore> {
+  // Each kind is loaded only if it is used, because that takes time and memory.
   const [scheme = '', name = ''] = setting.split(/:(.*)/s);
   if (scheme === 'memory') {
-    return new SqliteStore({ path: ':memory:', ...limits, maxBytes: memoryBytes });
+    return new LocalStore(new MemoryTable(), { ...limits, maxBytes: limits.memoryBytes });
   }
   if (scheme === 'file') {
+    const { SqliteTable } = await import('./sqlite-table.ts');
     // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
-    return new SqliteStore({ path: resolve(name), ...limits, maxBytes: MAX_DISK_BYTES });
+    const table = new SqliteTable(resolve(name), MAX_DISK_BYTES);
+    return new LocalStore(table, { ...limits, maxBytes: MAX_DISK_BYTES });
   }
-  // Loading a client takes time and memory that the other stores do not need.
   if (scheme.startsWith('redis')) {
     const { RedisStore } = await import('./redis-store.ts');
     return new RedisStore({ url: setting });

@@ -52,28 +52,24 @@ const remedies: Partial<Record<UnavailableReason, string>> = {
     '; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
 };
 
-/** An open database of claims. */
-export type ClaimsFile = ReturnType<typeof openClaims>;
-
 /**
  * Opens the database of a SQLite store and locks it for this process. Its files are readable by their owner only.
  * A file that is not a store is left as it is.
  *
- * @param path a file path, or `:memory:`
  * @param maxBytes the size that the database may grow to
  * @throws StoreUnavailable with a message for the operator
  */
 export function openClaims(path: string, maxBytes: number) {
   let opened: DatabaseSync | undefined;
   try {
-    const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
-    if (before === undefined && path !== ':memory:')
-      writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+    // SQLite removes the log when it opens the file.
+    const before = existsSync(path) ? stateOnDisk(path) : undefined;
+    if (before === undefined) writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
     const database = new DatabaseSync(path);
     opened = database;
     prepare(database, path, maxBytes);
     const isContinued = before !== undefined && isSameFile(database, before);
-    const { inode, createdAt } = stateOnDisk(path) ?? { inode: 0, createdAt: null };
+    const { inode, createdAt } = stateOnDisk(path);
     // First the file itself says that it is open, and then its log says so. From then on, the log must not be missing.
     database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -81,19 +77,14 @@ export function openClaims(path: string, maxBytes: number) {
     const isThere = () => statSync(path, { throwIfNoEntry: false })?.ino === inode;
     return {
       database,
-      statements: prepareStatements(database),
-      /** Random for each process that opens the file. */
-      id: crypto.randomUUID(),
       /** Whether the file has every entry of the process that used it before. */
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
-      isMoved: () => inode !== 0 && !isThere(),
+      isMoved: () => !isThere(),
       /** In the time of the store. */
       newestChange: Number(
         readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
       ),
-      /** Writes the changes in the log to the file itself. */
-      checkpoint: () => database.exec('PRAGMA wal_checkpoint'),
       close() {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,
@@ -182,23 +173,6 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
     database.exec('ALTER TABLE file ADD COLUMN created_at REAL');
 }
 
-function prepareStatements(database: DatabaseSync) {
-  return {
-    find: database.prepare('SELECT * FROM record WHERE key = ?'),
-    // A replaced row gets a new id.
-    put: database.prepare(
-      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-    remove: database.prepare('DELETE FROM record WHERE key = ?'),
-    sizes: database.prepare('SELECT caller, bytes FROM record'),
-    /** Deletes those of the oldest keys that have expired. */
-    sweep: database.prepare(
-      `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
-        RETURNING caller, bytes`,
-    ),
-  };
-}
-
 type StateOnDisk = {
   inode: number;
   /** Null if the file system does not keep this time. */
@@ -207,12 +181,10 @@ type StateOnDisk = {
   hasLog: boolean;
 };
 
-function stateOnDisk(path: string): StateOnDisk | undefined {
-  const file = statSync(path, { throwIfNoEntry: false });
+function stateOnDisk(path: string): StateOnDisk {
+  const { ino: inode, mtimeMs: changedAt, birthtimeMs, ctimeMs } = statSync(path);
   // SQLite puts its log beside the file that a link leads to.
-  const log = file && statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
-  if (file === undefined) return undefined;
-  const { ino: inode, mtimeMs: changedAt, birthtimeMs, ctimeMs } = file;
+  const log = statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
   // Where Node.js does not know the time of creation, it is 0, or the time of the last change of the file or its attributes.
   const createdAt = birthtimeMs > 0 && birthtimeMs < ctimeMs ? birthtimeMs : null;
   return { inode, createdAt, changedAt, hasLog: (log?.size ?? 0) > 0 };

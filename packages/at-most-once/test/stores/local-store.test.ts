@@ -23,9 +23,8 @@ import { speedUp } from '../../../../testkit/fast-timeouts.ts';
 import { write } from '../../../../testkit/graphql-operation.ts';
 import { startProcess } from '../../../../testkit/process.ts';
 import { success } from '../../../../testkit/service.ts';
-import { RETENTION_MS, SQLITE_LIMITS } from '../../../../testkit/store.ts';
+import { RETENTION_MS, TestStore } from '../../../../testkit/store.ts';
 import { temporaryFolder } from '../../../../testkit/temporary-folder.ts';
-import { SqliteStore, type SqliteStoreOptions } from '../../src/stores/sqlite-store.ts';
 
 const QUARANTINE_MS = 60_000;
 const MIB = 2 ** 20;
@@ -42,8 +41,8 @@ beforeEach(async () => {
   speedUp('setTimeout', 1000, 20);
 });
 
-function open(options: Partial<SqliteStoreOptions> = {}) {
-  const store = new SqliteStore({ path, ...SQLITE_LIMITS, clock: () => now, ...options });
+function open(options: ConstructorParameters<typeof TestStore>[0] = {}) {
+  const store = new TestStore({ path, clock: () => now, ...options });
   const claims = claimsOn(store, { quarantineMs: QUARANTINE_MS });
   closeAfterTest(claims.close);
   const keep = async (key: string, outcome: unknown, more = {}) => {
@@ -52,6 +51,9 @@ function open(options: Partial<SqliteStoreOptions> = {}) {
   };
   return { ...claims, keep, usage: () => store.usage };
 }
+
+const openIn = (kind: string, options: { maxKeys?: number; maxBytes?: number } = {}) =>
+  open(kind === 'memory' ? { ...options, path: undefined } : options);
 
 /** Starts a process that holds claims in the file, and waits until it has them. */
 async function startHolder() {
@@ -288,11 +290,11 @@ describe('a file that cannot be used', () => {
   });
 });
 
-describe('a full store', () => {
+describe.each(['file', 'memory'])('a full store in %s', (kind) => {
   const another = { caller: 'another' };
 
   test('rejects new keys, still replays, and takes keys again when one is released', async () => {
-    const claims = open({ maxKeys: 2 });
+    const claims = openIn(kind, { maxKeys: 2 });
     await claims.keep('recorded', 'outcome');
     await claims.claim('in flight', 'a');
     expect(await claims.find('new')).toBe('full');
@@ -302,20 +304,8 @@ describe('a full store', () => {
     expect(await claims.find('new')).toBe('claimed');
   });
 
-  test('leaves a quarter of the keys to other callers, also after a restart', async () => {
-    const first = open({ maxKeys: 100 });
-    for (let index = 0; index < 75; index++) await first.claim(`key ${index}`, 'a');
-    await first.close();
-    const claims = open({ maxKeys: 100 });
-    expect(await claims.find('new')).toBe('share');
-    for (let index = 0; index < 19; index++) await claims.claim(`other ${index}`, 'b', another);
-    expect(await claims.find('new', another)).toBe('share');
-    expect(await claims.find('new', { caller: 'third' })).toBe('claimed');
-    expect(claims.usage()).toMatchObject({ keys: 95, maxKeys: 100 });
-  });
-
   test('books what further fields of a key take, and rejects them like new keys', async () => {
-    const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
+    const claims = openIn(kind, { maxBytes: 16 * MIB });
     for (const responseName of ['a', 'b']) {
       await claims.keep('key', 'x'.repeat(4 * MIB), { responseName });
     }
@@ -325,7 +315,7 @@ describe('a full store', () => {
   });
 
   test('keeps room for the outcomes of claims in flight', async () => {
-    const claims = open({ path: ':memory:', maxBytes: 8 * MIB });
+    const claims = openIn(kind, { maxBytes: 8 * MIB });
     const inFlight = ['a', 'b'];
     for (const key of inFlight) await claims.claim(key, 'a');
     const fingerprint = 'x'.repeat(1.1 * MIB);
@@ -339,7 +329,7 @@ describe('a full store', () => {
   });
 
   test('leaves a quarter to others although the outcomes of claims in flight are long', async () => {
-    const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
+    const claims = openIn(kind, { maxBytes: 16 * MIB });
     const keys = Array.from({ length: 160 }, (_, index) => `key ${index}`);
     for (const key of keys) await claims.claim(key, 'a');
     // In JSON, each character takes six.
@@ -350,7 +340,7 @@ describe('a full store', () => {
   });
 
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
-    const claims = open({ maxBytes: 96 * 1024 });
+    const claims = openIn(kind, { maxBytes: 96 * 1024 });
     await claims.claim('key', 'a');
     const recording = claims.record('key', 'a', 'x'.repeat(200_000));
     await expect(recording).rejects.toMatchObject({ reason: 'full' });
@@ -361,7 +351,7 @@ describe('a full store', () => {
 });
 
 test('a transaction that cannot be committed changes nothing, and the next one is independent of it', async () => {
-  const claims = open({ path: ':memory:' });
+  const claims = open();
   await claims.claim('first', 'a');
   const { exec } = DatabaseSync.prototype;
   const spy = jest.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
@@ -377,10 +367,10 @@ test('a transaction that cannot be committed changes nothing, and the next one i
   expect(await claims.find('second')).toBe('claimed');
 });
 
-describe('expiry', () => {
+describe.each(['file', 'memory'])('expiry in %s', (kind) => {
   // If it paused for a second after each few, this would take minutes.
   test('deletes thousands of expired keys without further calls, and no others', async () => {
-    const claims = open({ path: ':memory:', maxKeys: 10_000 });
+    const claims = openIn(kind, { maxKeys: 10_000 });
     const keys = Array.from({ length: 5000 }, (_, index) => `old ${index}`);
     await Promise.all(keys.map((key) => claims.claim(key, 'a')));
     await Promise.all(keys.slice(30, 90).map((key) => claims.release(key, 'a')));
@@ -392,26 +382,39 @@ describe('expiry', () => {
   });
 
   test('a transaction deletes only a few expired keys, so that none takes long', async () => {
-    const claims = open();
+    const claims = openIn(kind);
     for (let index = 0; index < 30; index++) await claims.claim(`old ${index}`, 'a');
     now += RETENTION_MS;
     while (claims.usage()?.keys === 30) await new Promise(setImmediate);
     expect(claims.usage()?.keys).toBe(11);
   });
+});
 
-  test('does not end early or late when the wall clock was set back before a restart', async () => {
-    const first = open();
-    await first.keep('recorded', 'outcome');
-    await first.close();
-    now -= 10 * RETENTION_MS;
-    const second = open();
-    await second.claim('new', 'a');
-    now += 61_000;
-    expect(await second.find('new')).toBe('orphaned');
-    expect(await second.find('recorded')).toBe('outcome');
-    now += RETENTION_MS;
-    expect(await second.find('recorded')).toBe('claimed');
-  });
+test('a full store leaves a quarter of the keys to other callers, also after a restart', async () => {
+  const first = open({ maxKeys: 100 });
+  for (let index = 0; index < 75; index++) await first.claim(`key ${index}`, 'a');
+  await first.close();
+  const claims = open({ maxKeys: 100 });
+  expect(await claims.find('new')).toBe('share');
+  for (let index = 0; index < 19; index++)
+    await claims.claim(`other ${index}`, 'b', { caller: 'another' });
+  expect(await claims.find('new', { caller: 'another' })).toBe('share');
+  expect(await claims.find('new', { caller: 'third' })).toBe('claimed');
+  expect(claims.usage()).toMatchObject({ keys: 95, maxKeys: 100 });
+});
+
+test('the retention does not end early or late when the wall clock was set back before a restart', async () => {
+  const first = open();
+  await first.keep('recorded', 'outcome');
+  await first.close();
+  now -= 10 * RETENTION_MS;
+  const second = open();
+  await second.claim('new', 'a');
+  now += 61_000;
+  expect(await second.find('new')).toBe('orphaned');
+  expect(await second.find('recorded')).toBe('outcome');
+  now += RETENTION_MS;
+  expect(await second.find('recorded')).toBe('claimed');
 });
 
 test('a checkpoint that fails is logged and tried again, and until then nothing is claimed', async () => {
@@ -440,7 +443,7 @@ test('a checkpoint that fails is logged and tried again, and until then nothing 
 test('a store that nobody uses does not use the database on each iteration of the event loop', async () => {
   const exec = jest.spyOn(DatabaseSync.prototype, 'exec');
   closeAfterTest(() => exec.mockRestore());
-  const store = new SqliteStore({ path, ...SQLITE_LIMITS });
+  const store = new TestStore({ path });
   closeAfterTest(() => store.close());
   for (let n = 0; n < 200; n++) await immediate();
   const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { byIteration, StoreUnavailable } from '../store.ts';
+import { openClaims, unavailable } from './sqlite-file.ts';
+import type { Row, Size, Table } from './table.ts';
+
+const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
+const sizesSchema = z.array(sizeSchema);
+const entrySchema = z.object({ version: z.string(), text: z.string() });
+const rowSchema = sizeSchema.extend({ ...entrySchema.shape, changedAt: z.number() });
+
+/**
+ * Keeps rows in a SQLite database. The work of one iteration of the event loop is one transaction, which is on the disk
+ * before any of it is confirmed.
+ */
+export class SqliteTable implements Table {
+  readonly id = crypto.randomUUID();
+  readonly isContinued: boolean;
+  readonly newestChange: number;
+  onUndo = () => {};
+  readonly #file: ReturnType<typeof openClaims>;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
+  /** Whether the store's own entry may be in the log of the file, and not yet in the file itself. */
+  #needsCheckpoint = false;
+
+  /**
+   * @param maxBytes the size that the database may grow to
+   * @throws StoreUnavailable with a message for the operator
+   */
+  constructor(path: string, maxBytes: number) {
+    this.#file = openClaims(path, maxBytes);
+    this.#statements = prepareStatements(this.#file);
+    this.isContinued = this.#file.isContinued;
+    this.newestChange = this.#file.newestChange;
+  }
+
+  get fault() {
+    if (!this.#file.database.isOpen) return 'closed';
+    return this.#file.isMoved() ? 'moved' : undefined;
+  }
+
+  find(key: string): Row | undefined {
+    const row = this.#statements.find.get(key);
+    return row && rowSchema.parse(row);
+  }
+
+  put(key: string, { caller, version, bytes, changedAt, text }: Row): void {
+    this.#statements.put.run(key, caller, version, bytes, changedAt, text);
+    this.#needsCheckpoint ||= caller === '';
+  }
+
+  remove(key: string): void {
+    this.#statements.remove.run(key);
+  }
+
+  sizes(): Size[] {
+    return sizesSchema.parse(this.#statements.sizes.all());
+  }
+
+  sweep(count: number, until: number): Size[] {
+    return sizesSchema.parse(this.#statements.sweep.all(count, until));
+  }
+
+  run<Result>(work: () => Result): Promise<Result> {
+    return this.#batch.load(work) as Promise<Result>;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #commit(work: readonly (() => unknown)[]): unknown[] {
+    const { fault } = this;
+    if (fault) throw new StoreUnavailable(fault);
+    const { database } = this.#file;
+    try {
+      // The store's own entry must not be lost with the log. No claim is made before the file has it.
+      if (this.#needsCheckpoint) database.exec('PRAGMA wal_checkpoint');
+      this.#needsCheckpoint = false;
+      database.exec('BEGIN IMMEDIATE');
+      const results = work.map((one) => {
+        try {
+          return one();
+        } catch (error) {
+          if (!database.isTransaction) throw error;
+          return unavailable(error);
+        }
+      });
+      database.exec('COMMIT');
+      return results;
+    } catch (error) {
+      this.#rollBack();
+      throw unavailable(error);
+    }
+  }
+
+  #rollBack(): void {
+    const { database } = this.#file;
+    try {
+      if (database.isTransaction) database.exec('ROLLBACK');
+      this.onUndo();
+    } catch {
+      // The next use reports the same error.
+    }
+  }
+}
+
+function prepareStatements({ database }: ReturnType<typeof openClaims>) {
+  return {
+    find: database.prepare(
+      'SELECT caller, bytes, version, changed_at AS changedAt, text FROM record WHERE key = ?',
+    ),
+    // A replaced row gets a new id.
+    put: database.prepare(
+      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    remove: database.prepare('DELETE FROM record WHERE key = ?'),
+    sizes: database.prepare('SELECT caller, bytes FROM record'),
+    sweep: database.prepare(
+      `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
+        RETURNING caller, bytes`,
+    ),
+  };
+}
