@@ -7,19 +7,19 @@ const MEMORY_SHARE = 0.5;
 const STORE_SHARE = 0.25;
 const MAX_STORE_BYTES = 256 * 1024 * 1024;
 
-/** The free memory when the process has started, in bytes: of the heap, and of the container or the machine. */
-function freeMemory() {
+/** The free memory when the process has started, in bytes: that of the heap, or of the container or machine if it is less. */
+function freeMemory(): number {
   const { heap_size_limit, used_heap_size } = getHeapStatistics();
   // Zero, or more than there is, if nothing constrains the process.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
-  return {
-    heap: Math.max(heap_size_limit - used_heap_size, 0),
-    container: Math.max(memory - process.memoryUsage.rss(), 0),
-  };
+  return Math.max(
+    Math.min(heap_size_limit - used_heap_size, memory - process.memoryUsage.rss()),
+    0,
+  );
 }
 
-/** What requests may hold together, and what a store of idempotency keys in memory may, which is outside of the heap. */
-export function shareMemory(hasStore: boolean, { heap, container } = freeMemory()) {
-  const store = hasStore ? Math.min(container * STORE_SHARE, MAX_STORE_BYTES) : 0;
-  return { store, requests: Math.min(heap, container - store) * MEMORY_SHARE };
+/** What requests may hold together, and what a store of idempotency keys in memory may. */
+export function shareMemory(hasStore: boolean, free = freeMemory()) {
+  const store = hasStore ? Math.min(free * STORE_SHARE, MAX_STORE_BYTES) : 0;
+  return { store, requests: (free - store) * MEMORY_SHARE };
 }

@@ -22,7 +22,6 @@ const idempotencyResults = [
 
 /** The databases of the kinds of stores, with the names of OpenTelemetry's conventions. */
 const databases: Record<string, string> = {
-  memory: 'sqlite',
   file: 'sqlite',
   redis: 'redis',
   rediss: 'redis',

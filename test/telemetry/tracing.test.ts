@@ -228,7 +228,7 @@ describe('with an endpoint', () => {
     const use = {
       parentSpanId: field?.spanId,
       kind: 3,
-      attributes: { 'ledger.store': 'memory', 'db.system.name': 'sqlite' },
+      attributes: { 'ledger.store': 'memory' },
     };
     expect(uses).toMatchObject([use, use]);
   });

@@ -207,9 +207,7 @@ export class Claims {
         const { next, result } = decide(content, reading?.now ?? this.#completeness.now);
         if (next === undefined) return { result, seen: current };
         const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
-        const changed = isFree
-          ? null
-          : { version: crypto.randomUUID(), text: JSON.stringify(next) };
+        const changed = isFree ? null : { version: newVersion(), text: JSON.stringify(next) };
         const isNewKey = entry === null && next.isSettled;
         const needsRoom = isNewKey || next.writes.length > content.writes.length;
         const expects = { expected: entry?.version ?? null, needsRoom, basis };
@@ -239,6 +237,15 @@ export class Claims {
     const next = withWrite(content, { ...write, isOrphaned: true });
     return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
+}
+
+const versionStart = crypto.randomUUID();
+let versions = 0;
+
+/** A text that no other process has. The part that two versions have in common takes memory once. */
+function newVersion(): string {
+  versions += 1;
+  return `${versionStart}-${versions}`;
 }
 
 /** Whether a lease has ended. The clock of the store may be set back, so the time between claim and now counts in both directions. */

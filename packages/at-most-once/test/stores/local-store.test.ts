@@ -367,6 +367,17 @@ test('a transaction that cannot be committed changes nothing, and the next one i
   expect(await claims.find('second')).toBe('claimed');
 });
 
+test.each(['done', 'Überwiesen: 20 €'])(
+  'a key in memory takes no more than it counts for: %s',
+  async (outcome) => {
+    const script = new URL('../support/memory-of-keys.ts', import.meta.url).pathname;
+    const [line] = await startProcess([script, outcome]).line(/{.*}/);
+    const { taken, counted } = JSON.parse(line);
+    expect(taken).toBeLessThan(counted);
+    expect(taken).toBeGreaterThan(counted / 2);
+  },
+);
+
 describe.each(['file', 'memory'])('expiry in %s', (kind) => {
   // If it paused for a second after each few, this would take minutes.
   test('deletes thousands of expired keys without further calls, and no others', async () => {
