@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from './auth/authenticate.ts';
 import { type Config, tlsOf } from './config/config.ts';
-import { keyFilesOf } from './config/environment-variable.ts';
 import type { FileSetting } from './config/file-setting.ts';
+import { keyFilesOf } from './config/issuers-file.ts';
 import type { GraphqlServer } from './graphql/graphql-server.ts';
 import type { Policy } from './policy/policy.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -15,7 +15,7 @@ import { expiriesOf, pairProblems } from './upstream/transport/tls-files.ts';
  * function that ends it.
  */
 export function watchSettings(
-  { files, service, jwt }: Pick<Config, 'files' | 'service' | 'jwt'>,
+  { environment, jwt }: Pick<Config, 'environment' | 'jwt'>,
   parts: {
     transport: Transport;
     graphql: GraphqlServer;
@@ -31,12 +31,16 @@ export function watchSettings(
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
     [...applied].map(([setting, isApplied]) => [{ setting }, Number(isApplied)]),
   );
-  const { trustedDocuments } = files;
+  const {
+    UPSTREAM_HEADERS_FILE: headers,
+    JWT_ISSUERS_FILE: issuersFile,
+    TRUSTED_DOCUMENTS: trustedDocuments = [],
+    POLICY_FILE: policyFile,
+  } = environment;
   /** Those that were read last. They are not in use yet if a file of their keys is not valid. */
   let { issuers } = jwt;
   const watch = createWatch(applied, log);
-  const { tls, headers } = service.files;
-  let certificates = tlsOf(tls);
+  let certificates = tlsOf(environment);
   const expiryHelp = 'When the certificates of a file expire';
   metrics.gauges('certificate_expiry_timestamp_seconds', expiryHelp, ['file'], () =>
     expiriesOf(certificates),
@@ -44,9 +48,13 @@ export function watchSettings(
   const timers = [
     watch(
       'tls',
-      () => Object.values(tls),
+      () => [
+        environment.UPSTREAM_TLS_CA_FILE,
+        environment.UPSTREAM_TLS_CERT_FILE,
+        environment.UPSTREAM_TLS_KEY_FILE,
+      ],
       () => {
-        const changed = tlsOf(tls);
+        const changed = tlsOf(environment);
         const [problem] = pairProblems(changed);
         if (problem) throw new Error(problem);
         transport.useTls(changed);
@@ -60,23 +68,23 @@ export function watchSettings(
     ),
     watch(
       'keys',
-      () => [files.issuers, ...keyFilesOf(issuers)],
+      () => [issuersFile, ...keyFilesOf(issuers)],
       () => {
-        issuers = files.issuers?.value ?? issuers;
+        issuers = issuersFile?.value ?? issuers;
         authenticator.useIssuers(issuers);
       },
     ),
     watch(
       'trusted_documents',
-      () => trustedDocuments ?? [],
-      () => graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
+      () => trustedDocuments,
+      () => graphql.trust(trustedDocuments.map(({ value }) => value)),
     ),
     watch(
       'policy',
-      () => [files.policy],
+      () => [policyFile],
       () => {
-        if (files.policy) policy?.use(files.policy.value);
-        return { sha256: files.policy?.sha256 };
+        if (policyFile) policy?.use(policyFile.value);
+        return { sha256: policyFile?.sha256 };
       },
     ),
   ];

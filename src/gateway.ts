@@ -122,8 +122,9 @@ async function connectUpstream(
   memory: Memory,
   { metrics, log }: Telemetry,
 ) {
-  const { service, files } = config;
-  const policy = files.policy && new Policy(files.policy.value, config.idempotency.store, log);
+  const { service, idempotency: keys } = config;
+  const { POLICY_FILE: file } = config.environment;
+  const policy = file && new Policy(file.value, keys.store, log);
   const connectionObserver = createConnectionObserver(metrics, log);
   const transport = createTransport({ ...service, observer: connectionObserver });
   const readCache = new ReadCache(config.readCacheMs, memory);
@@ -132,7 +133,7 @@ async function connectUpstream(
   const upstreamCalls = new UpstreamCalls({ ...service, ...parts });
   watchCalls(metrics, upstreamCalls.admission, readCache);
   const idempotency = await createIdempotency({
-    ...config.idempotency,
+    ...keys,
     operations,
     memoryBytes,
     maxWritesPerKey: config.graphql.maxWritesPerOperation,

@@ -1,12 +1,10 @@
-import type { Issuer } from '../auth/issuer.ts';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { Operation } from '../upstream/operations.ts';
 import type { TlsFiles } from '../upstream/transport/tls-files.ts';
 import { type Environment, environmentOf, jointProblems } from './environment.ts';
-import type { FileSetting } from './file-setting.ts';
-import { withoutQuotes } from './quoted-values.ts';
-import { findUnknown, findWithoutEffect, isRead } from './unknown-variables.ts';
+import { FileSetting } from './file-setting.ts';
+import { readGiven } from './given-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -46,11 +44,6 @@ function jwtOf(env: Environment): JwtConfig {
 }
 
 function serviceOf(env: Environment) {
-  const tls = {
-    ca: env.UPSTREAM_TLS_CA_FILE,
-    cert: env.UPSTREAM_TLS_CERT_FILE,
-    key: env.UPSTREAM_TLS_KEY_FILE,
-  };
   return {
     baseUrl: env.UPSTREAM_BASE_URL,
     timeoutMs: env.UPSTREAM_TIMEOUT_MS,
@@ -59,26 +52,26 @@ function serviceOf(env: Environment) {
     maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
     uniqueParam: env.UPSTREAM_UNIQUE_PARAM,
     headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
-    tls: tlsOf(tls),
-    /** The files that are read again while the gateway runs. */
-    files: { tls, headers: env.UPSTREAM_HEADERS_FILE },
+    tls: tlsOf(env),
   };
 }
 
-type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
-
 /** The content of the files for TLS. Throws an error if one of them is not valid any more. */
-export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
-  return { ca: ca?.value, cert: cert?.value, key: key?.value };
+export function tlsOf(env: Environment): TlsFiles {
+  return {
+    ca: env.UPSTREAM_TLS_CA_FILE?.value,
+    cert: env.UPSTREAM_TLS_CERT_FILE?.value,
+    key: env.UPSTREAM_TLS_KEY_FILE?.value,
+  };
 }
 
 /**
  * Says that a mutation may take longer than the shutdown waits, if one of these times or the number of writes was set. The writes
  * of a mutation are sent one after another. With the defaults, one write has enough time, and five have not.
  */
-function shortShutdownOf(env: Environment, names: readonly string[]) {
+function shortShutdownOf(env: Environment, given: Record<string, string>) {
   const set = ['UPSTREAM_TIMEOUT_MS', 'MAX_WRITES_PER_OPERATION', 'SHUTDOWN_TIMEOUT_MS'];
-  if (!set.some((name) => names.includes(name))) return undefined;
+  if (!set.some((name) => name in given)) return undefined;
   const mutationMs = env.UPSTREAM_TIMEOUT_MS * env.MAX_WRITES_PER_OPERATION;
   const { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } = env;
   return shutdownTimeoutMs > mutationMs ? undefined : { mutationMs, shutdownTimeoutMs };
@@ -94,23 +87,19 @@ export function readConfig(
   operations: readonly Operation[],
 ) {
   const environment = environmentOf(operations);
-  const known = Object.keys(environment.shape);
-  const unquoted = withoutQuotes(values, (name) => isRead(name, known));
-  const given = Object.fromEntries(
-    Object.entries(unquoted.values).filter(([, value]) => value !== ''),
-  );
+  const { given, withoutEffect, ...found } = readGiven(values, Object.keys(environment.shape));
   const { data: env, error } = environment.safeParse(given);
-  const names = Object.keys(given);
   const problems = [
-    ...unquoted.problems,
+    ...found.problems,
     ...(error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`),
     ...jointProblems(given),
-    ...findUnknown(names, known),
   ];
   if (!env || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
+    /** The values of the variables. Those that are files are read again while the gateway runs. */
+    environment: env,
     http: httpOf(env),
     graphql: {
       introspection: env.INTROSPECTION,
@@ -129,7 +118,6 @@ export function readConfig(
     jwt: jwtOf(env),
     idempotency: {
       store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE?.value ?? 'memory',
-      storeFile: env.IDEMPOTENCY_STORE_FILE?.path,
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
       maxKeys: env.IDEMPOTENCY_MAX_KEYS,
       quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,
@@ -146,85 +134,45 @@ export function readConfig(
     /** What is valid, but probably not intended. */
     warnings: {
       /** Variables of OpenTelemetry that are set, and have no effect. */
-      withoutEffect: findWithoutEffect(names, known),
-      shortShutdown: shortShutdownOf(env, names),
+      withoutEffect,
+      shortShutdown: shortShutdownOf(env, given),
     },
     logLevel: env.LOG_LEVEL,
-    /** The files that are read again while the gateway runs. */
-    files: {
-      issuers: env.JWT_ISSUERS_FILE,
-      trustedDocuments: env.TRUSTED_DOCUMENTS,
-      policy: env.POLICY_FILE,
-    },
   };
 }
 
 /**
- * What the log shows of the settings: only what is listed here, because a setting may be secret. Of URLs, only the origin,
- * because a path may be secret, too. (A fault of public keys names their address without its query.) Of files, their paths; of
+ * What the log shows of the settings, by their variables. A setting may be secret: of URLs, it is only the origin, because a
+ * path may be secret, too. (A fault of public keys names their address without its query.) Of files, it is their paths; of
  * headers, their names; of the policy, its hash and what its rules cover.
  */
-export function settingsOf(config: Config) {
-  const { http, graphql, service, jwt, idempotency, tracing, files } = config;
-  const { ca, cert, key } = service.files.tls;
-  const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
+export function settingsOf({ environment, idempotency }: Config) {
+  const shown = Object.entries(environment).map(([name, value]) => [name, shownOf(value)]);
+  const { UPSTREAM_HEADERS_FILE: headers, JWT_ISSUERS_FILE: issuers } = environment;
+  const { POLICY_FILE: policy, TRUSTED_DOCUMENTS: documents } = environment;
   return {
-    http: {
-      ...pick(http, 'port', 'host', 'adminPort', 'forwardHeaders', 'corsOrigins', 'compression'),
-      ...pick(http, 'explorer', 'shutdownDelayMs'),
-      explorerHeaders: Object.keys(http.explorerHeaders),
-    },
-    graphql: {
-      ...pick(graphql, 'introspection', 'maxWritesPerOperation', 'trustedDocumentsMode'),
-      trustedDocuments: documents,
-    },
-    upstream: {
-      ...pick(config, 'readCacheMs'),
-      ...config.ledger,
-      ...pick(
-        service,
-        'timeoutMs',
-        'keepAliveS',
-        'maxResponseBytes',
-        'maxConcurrency',
-        'uniqueParam',
-      ),
-      baseUrl: service.baseUrl.origin,
-      headers: Object.keys(service.headers),
-      headersFile: service.files.headers?.path,
-      tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
-    },
-    policy: files.policy && {
-      ...pick(files.policy, 'path', 'sha256'),
-      covers: files.policy.value.covers,
-    },
-    jwt: {
-      ...pick(jwt, 'algorithms', 'clockToleranceS', 'types', 'isBindingChecked'),
-      issuersFile: files.issuers?.path,
-      issuers: jwt.issuers.map((issuer) => ({
-        ...pick(issuer, 'issuer', 'audiences', 'audienceClaim', 'algorithms'),
-        keys: placeOf(issuer),
+    ...Object.fromEntries(shown),
+    IDEMPOTENCY_STORE: idempotency.store.split(':')[0],
+    UPSTREAM_HEADERS_FILE: headers && { path: headers.path, names: Object.keys(headers.value) },
+    TRUSTED_DOCUMENTS: documents?.map(({ path, value: { size } }) => ({ path, size })),
+    JWT_ISSUERS_FILE: issuers && {
+      path: issuers.path,
+      issuers: issuers.value.map(({ keys, ...issuer }) => ({
+        ...issuer,
+        keys: shownOf(keys) ?? 'discovery',
       })),
     },
-    idempotency: {
-      ...pick(idempotency, 'storeFile', 'retentionMs', 'maxKeys', 'quarantineMs', 'isRequired'),
-      store: idempotency.store.split(':')[0],
+    POLICY_FILE: policy && {
+      path: policy.path,
+      sha256: policy.sha256,
+      covers: policy.value.covers,
     },
-    tracing: {
-      ...pick(tracing, 'sampler', 'sampledShare'),
-      endpoint: tracing.endpoint?.origin,
-    },
-    ...pick(config, 'audit', 'shutdownTimeoutMs', 'commit', 'logLevel'),
   };
 }
 
-/** Where the keys of an issuer are. */
-function placeOf({ keys }: Issuer): string {
-  if (keys instanceof URL) return keys.origin;
-  return keys?.path ?? 'discovery';
-}
-
-/** These properties of a value. */
-function pick<Value, Key extends keyof Value>(value: Value, ...keys: Key[]): Pick<Value, Key> {
-  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
+function shownOf(value: unknown): unknown {
+  if (value instanceof URL) return value.origin;
+  if (value instanceof FileSetting) return value.path;
+  if (Array.isArray(value)) return value.map(shownOf);
+  return typeof value === 'object' && value !== null ? Object.keys(value) : value;
 }

@@ -2,15 +2,14 @@ import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { faultOfStoreUrl } from '@ledger-gateway/at-most-once/check-store';
 import { z } from 'zod';
-import type { Issuer } from '../auth/issuer.ts';
 import { algorithmNames, type KeySet, keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/verify.ts';
 import { printable } from '../lib/short-text.ts';
+import { TextFault } from '../lib/strict-json.ts';
 import { readPolicy } from '../policy/policy-file.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
-import { readIssuers } from './issuers-file.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable. Its error says what the variable must be.
@@ -82,7 +81,7 @@ export function someOf<Name extends string>(names: Name[]) {
 /** Where the audit record is written. */
 export const audit = z.string().regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
 
-const algorithm = oneOf(...algorithmNames);
+export const algorithm = oneOf(...algorithmNames);
 export const algorithms = someOf(algorithmNames);
 
 const tokenType = z
@@ -125,9 +124,6 @@ export const origin = z.string().refine((value) => {
   return !example.includes('*') && URL.canParse(example) && new URL(example).origin === example;
 }, 'must be origins such as https://app.example.com, https://*.preview.example.com or http://localhost:*');
 
-/** A fault of a text. The message does not quote the text. */
-class TextFault extends Error {}
-
 /** A text that `parse` reads. `message` says what the variable must be, unless `parse` throws a TextFault. */
 function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   return z.string(message).transform((text, context) => {
@@ -142,7 +138,7 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
 }
 
 /** A file whose content `parse` reads, now and each time it has changed. */
-function fileOf<Value>(parse: (text: string) => Value, message: string) {
+export function fileOf<Value>(parse: (text: string) => Value, message: string) {
   const content = parsedBy(parse, message);
   const read = (path: string) => {
     const file = new FileSetting(path, content);
@@ -179,28 +175,10 @@ function parseJwks(text: string): KeySet {
   return data;
 }
 
-/** A file with a key set. */
+/** The text of a file with a key set. */
+export const jwks = parsedBy(parseJwks, jwksFault);
+
 export const jwksFile = fileOf(parseJwks, jwksFault);
-
-const jwks = parsedBy(parseJwks, jwksFault);
-
-/** A file with issuers. The files of keys that it names are checked, too. */
-export const issuersFile = fileOf((text) => {
-  const openKeys = (path: string) => new FileSetting(path, jwks);
-  const issuers = readIssuers(text, { url, algorithm, openKeys });
-  if (!('faults' in issuers)) return issuers;
-  throw new TextFault(`must be a list of issuers: ${issuers.faults.join('; ')}`);
-}, 'must be a readable file with a list of issuers').superRefine((file, context) => {
-  for (const { path, fault } of keyFilesOf(file.value)) {
-    if (fault) context.addIssue({ code: 'custom', message: `names ${path}, which ${fault}` });
-  }
-});
-
-/** The files that have the keys of issuers. */
-export function keyFilesOf(issuers: readonly Issuer[]): FileSetting<unknown>[] {
-  const keys = new Set(issuers.map((issuer) => issuer.keys));
-  return [...keys].filter((one) => one instanceof FileSetting);
-}
 
 export const headers = parsedBy(
   (text) => z.record(z.string(), z.string()).parse(JSON.parse(text)),
@@ -242,11 +220,7 @@ export const headersFile = fileOf((text) => {
 
 /** A file with a policy for these operations. */
 export const policyFile = (operations: readonly Operation[]) =>
-  fileOf((text) => {
-    const policy = readPolicy(text, operations);
-    if ('faults' in policy) throw new TextFault(`must be a policy: ${policy.faults.join('; ')}`);
-    return policy;
-  }, 'must be a readable file with a policy');
+  fileOf((text) => readPolicy(text, operations), 'must be a readable file with a policy');
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
 const manifest = z.union([

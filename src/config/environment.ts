@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operation } from '../upstream/operations.ts';
 import { pairProblems } from '../upstream/transport/tls-files.ts';
 import * as types from './environment-variable.ts';
+import { issuersFile } from './issuers-file.ts';
 
 /** The samplers of the OpenTelemetry specification that need no other service. */
 const samplers = `always_on always_off traceidratio parentbased_always_on parentbased_always_off
@@ -29,7 +30,7 @@ const variables = z.object({
   JWT_JWKS_FILE: types.jwksFile.optional(),
   JWT_ISSUER: types.nonEmptyList.optional(),
   JWT_AUDIENCE: types.nonEmptyList.optional(),
-  JWT_ISSUERS_FILE: types.issuersFile.optional(),
+  JWT_ISSUERS_FILE: issuersFile.optional(),
   JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']),
   JWT_CLOCK_TOLERANCE_S: types.integer(0, 300, 'seconds').default(5),
   JWT_TYP: types.tokenTypes.optional(),

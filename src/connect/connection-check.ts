@@ -16,8 +16,8 @@ export async function checkConnections(
   config: Config,
   probe: ReadRequest,
 ): Promise<{ faults: string[]; hints: string[] }> {
-  const { http, service, jwt, files } = config;
-  const ofIssuers = files.issuers
+  const { http, service, jwt, environment } = config;
+  const ofIssuers = environment.JWT_ISSUERS_FILE
     ? { issuer: 'JWT_ISSUERS_FILE', url: 'jwksUrl' }
     : { issuer: 'JWT_ISSUER', url: 'JWT_JWKS_URL' };
   const ports = [
@@ -38,8 +38,10 @@ export async function checkConnections(
   return { faults: [...new Set(faults)], hints: [...new Set(found.flatMap((one) => one.hints))] };
 }
 
-async function checkStoreOf({ idempotency }: Config): Promise<string[]> {
-  const variable = idempotency.storeFile ? 'IDEMPOTENCY_STORE_FILE' : 'IDEMPOTENCY_STORE';
+async function checkStoreOf({ idempotency, environment }: Config): Promise<string[]> {
+  const variable = environment.IDEMPOTENCY_STORE_FILE
+    ? 'IDEMPOTENCY_STORE_FILE'
+    : 'IDEMPOTENCY_STORE';
   try {
     await checkStore(idempotency.store);
     return [];

@@ -1,19 +1,45 @@
+import { closest } from 'fastest-levenshtein';
+import { z } from 'zod';
+
+/** What is wrong with a text that a person has written. The message quotes nothing of it but keys. */
+export class TextFault extends Error {}
+
 /**
- * Parses a JSON text that a person has written. Returns its value, or what is wrong with the text: it is not UTF-8 or not
- * JSON, or it has a key that would be lost. A fault quotes nothing but such a key.
+ * Parses a JSON text that a person has written. Throws a TextFault that says what it must be, and what is wrong with it: it is
+ * not UTF-8 or not JSON, it has a key that would be lost, or values are not of this type. An unknown key is probably a
+ * misspelling of one of these.
  */
-export function parseStrictJson(json: string): { value: unknown } | { faults: [string] } {
+export function parseStrictJson<Value>(
+  json: string,
+  what: string,
+  type: z.ZodType<Value>,
+  keys: readonly string[],
+): Value {
+  const faultOf = (...faults: string[]) => new TextFault(`must be ${what}: ${faults.join('; ')}`);
   // Node replaces bytes that are not UTF-8 by U+FFFD.
-  if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
+  if (json.includes('\ufffd')) throw faultOf('is not UTF-8');
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch (error) {
     const [, place = ''] = /( \(line \d+ column \d+\))$/.exec(String(error)) ?? [];
-    return { faults: [`is not JSON${place}`] };
+    throw faultOf(`is not JSON${place}`);
   }
   const key = ambiguousKey(json);
-  return key === undefined ? { value } : { faults: [`has the key ${key}`] };
+  if (key !== undefined) throw faultOf(`has the key ${key}`);
+  const { success, data, error } = type.safeParse(value);
+  if (success) return data;
+  throw faultOf(...error.issues.flatMap((issue) => faultsOf(issue, keys)));
+}
+
+function faultsOf(issue: z.core.$ZodIssue, keys: readonly string[]): string[] {
+  const at = (path: PropertyKey[], message: string) =>
+    path.length === 0 ? message : `${z.core.toDotPath(path)}: ${message}`;
+  if (issue.code !== 'unrecognized_keys') return [at(issue.path, issue.message)];
+  return issue.keys.map((key) => {
+    const meant = keys.find((name) => name.startsWith(key)) ?? closest(key, keys);
+    return at([...issue.path, key], `is unknown. Did you mean ${meant}?`);
+  });
 }
 
 /** The first key of a JSON text that an object has twice, or that would be lost. JSON.parse keeps the last one silently. */

@@ -1,4 +1,3 @@
-import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { parseStrictJson } from '../lib/strict-json.ts';
 import type { Operation } from '../upstream/operations.ts';
@@ -82,19 +81,11 @@ export function policyFileSchema(operations: readonly Operation[]): object {
   return z.toJSONSchema(policyOf(operations), { io: 'input' });
 }
 
-/** Reads the text of a policy file for these operations. Returns its faults if it has any. */
-export function readPolicy(
-  json: string,
-  operations: readonly Operation[],
-): PolicyTable | { faults: string[] } {
-  const parsed = parseStrictJson(json);
-  if ('faults' in parsed) return parsed;
-  const policy = policyOf(operations);
-  const { data, error } = policy.safeParse(parsed.value);
-  if (error) {
-    const known = Object.keys(policy.shape.operations.unwrap().shape);
-    return { faults: error.issues.flatMap((issue) => faultsOf(issue, known)) };
-  }
+/** Reads the text of a policy file for these operations. Throws a TextFault if it has faults. */
+export function readPolicy(json: string, operations: readonly Operation[]): PolicyTable {
+  const type = policyOf(operations);
+  const shapes = [type.shape, type.shape.operations.unwrap().shape, writeRule.shape];
+  const data = parseStrictJson(json, 'a policy', type, shapes.flatMap(Object.keys));
   const given = new Map(Object.entries({ ...data.operations, [WRITES]: data.writes }));
   const covers: Record<string, Record<string, string[]>> = {};
   const ruleOf = (operation: Operation): Rule => {
@@ -118,15 +109,4 @@ export function readPolicy(
   };
   const rules = new Map(operations.map((operation) => [operation, ruleOf(operation)]));
   return { rules, covers };
-}
-
-function faultsOf(issue: z.core.$ZodIssue, known: string[]): string[] {
-  const path = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys' && path === 'operations') {
-    return issue.keys.map((key) => {
-      const meant = known.find((name) => name.startsWith(key)) ?? closest(key, known);
-      return `${path}.${key}: is no operation. Did you mean ${meant}?`;
-    });
-  }
-  return [path === '' ? issue.message : `${path}: ${issue.message}`];
 }

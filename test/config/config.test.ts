@@ -211,9 +211,9 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
   const expected = ['https://a.example', 'https://b.example/tenant'].map((issuer) => ({
     issuer,
     audiences: ['gateway'],
-    keys: 'discovery',
+    keys: undefined,
   }));
-  expect(settingsOf(config).jwt.issuers).toEqual(expected);
+  expect(config.jwt.issuers).toEqual(expected);
 });
 
 test('commas in the password or in the path of a store are no list of hosts', () => {
@@ -361,6 +361,7 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
   const settings = settingsOf(
     readConfig({
       ...required,
+      UPSTREAM_BASE_URL: 'https://service.example/secret-5/',
       IDEMPOTENCY_STORE_FILE: store,
       UPSTREAM_HEADERS_FILE: headers,
       TRUSTED_DOCUMENTS: documents,
@@ -370,12 +371,19 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
   );
   expect(JSON.stringify(settings)).not.toContain('secret-');
   expect(settings).toMatchObject({
-    upstream: { headers: ['x-key'], headersFile: headers },
-    graphql: { trustedDocuments: [{ path: documents, size: 1 }], trustedDocumentsMode: 'log' },
-    idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
-    http: { explorerHeaders: ['authorization'] },
-    jwt: { issuers: [{ issuer: 'issuer', keys: 'https://issuer.example' }] },
+    UPSTREAM_BASE_URL: 'https://service.example',
+    UPSTREAM_HEADERS_FILE: { path: headers, names: ['x-key'] },
+    TRUSTED_DOCUMENTS: [{ path: documents, size: 1 }],
+    TRUSTED_DOCUMENTS_MODE: 'log',
+    IDEMPOTENCY_STORE: 'postgres',
+    IDEMPOTENCY_STORE_FILE: store,
+    IDEMPOTENCY_LOSS_QUARANTINE_S: 120,
+    EXPLORER_HEADERS: ['authorization'],
+    JWT_ISSUER: ['issuer'],
+    JWT_JWKS_URL: 'https://issuer.example',
   });
+  const inVariable = { ...required, IDEMPOTENCY_STORE: 'redis://:secret-6@host' };
+  expect(settingsOf(readConfig(inVariable))).toMatchObject({ IDEMPOTENCY_STORE: 'redis' });
 });
 
 test('the variables for TLS are checked, alone and together', async () => {
@@ -394,7 +402,7 @@ test('the variables for TLS are checked, alone and together', async () => {
   const { service } = readConfig({ ...pair, [CA]: ca.certFile });
   expect(service.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
   const settings = settingsOf(readConfig(pair));
-  expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
+  expect(settings).toMatchObject(pairOf(one));
   expect(JSON.stringify(settings)).not.toContain('BEGIN');
 
   const oldPair = { ...https, ...pairOf(old) };
@@ -459,11 +467,13 @@ test('issuers are read from a file, each with its own keys, audience and algorit
       { issuer: 'https://d.example/t2', tenant: { id: 't2', template }, keys: undefined },
     ],
   });
-  const shown = settingsOf(config).jwt.issuers.map(({ issuer, keys }) => [issuer, keys]);
-  expect(shown.slice(0, 3)).toEqual([
-    ['https://a.example/', 'discovery'],
-    ['b', 'https://keys.example'],
-    ['c', jwksFile],
+  const { JWT_ISSUERS_FILE: shown } = settingsOf(config);
+  expect(shown?.issuers).toMatchObject([
+    { issuer: 'https://a.example/', keys: 'discovery' },
+    { issuer: 'b', keys: 'https://keys.example' },
+    { issuer: 'c', keys: jwksFile },
+    {},
+    {},
   ]);
 });
 
@@ -478,66 +488,66 @@ test.each<[string, issuers: unknown, fault: string | RegExp]>([
   [
     'a missing issuer and audience',
     [{}],
-    /^\[0\]\.issuer must be a text; \[0\]\.audience must be a text, or a list of texts$/,
+    /^\[0\]\.issuer: must be a text; \[0\]\.audience: must be a text, or a list of texts$/,
   ],
-  ['an empty audience', [{ issuer, audience: [] }], '[0].audience must not be empty'],
+  ['an empty audience', [{ issuer, audience: [] }], '[0].audience: must not be empty'],
   [
     'blanks and quotes, which no token has',
     [{ issuer: ` ${issuer}`, audience: ['a', '"b"'], audienceClaim: 'c ' }],
     ['issuer', 'audience[1]', 'audienceClaim']
-      .map((key) => `[0].${key} must not begin or end with a blank or a quote`)
+      .map((key) => `[0].${key}: must not begin or end with a blank or a quote`)
       .join('; '),
   ],
   [
     'a misspelled key',
     [{ issuer, audience, jwks_url: 'x' }],
-    '[0].jwks_url is unknown. Did you mean jwksUrl?',
+    '[0].jwks_url: is unknown. Did you mean jwksUrl?',
   ],
   [
     'a URL without scheme',
     [{ issuer, audience, jwksUrl: 'a.example' }],
-    '[0].jwksUrl must be an http(s) URL',
+    '[0].jwksUrl: must be an http(s) URL',
   ],
   [
     'a shared secret',
     [{ issuer, audience, algorithms: ['HS256'] }],
-    /^\[0\]\.algorithms\[0\] must be RS256, /,
+    /^\[0\]\.algorithms\[0\]: must be RS256, /,
   ],
   ...['sub', 'aud', 'jti'].map((audienceClaim): [string, unknown, string] => [
     `the claim ${audienceClaim} as the audience`,
     [{ issuer, audience, audienceClaim }],
-    '[0].audienceClaim must name an application, as client_id does',
+    '[0].audienceClaim: must name an application, as client_id does',
   ]),
-  ['no algorithm', [{ issuer, audience, algorithms: [] }], '[0].algorithms must not be empty'],
+  ['no algorithm', [{ issuer, audience, algorithms: [] }], '[0].algorithms: must not be empty'],
   [
     'two places of keys',
     [{ issuer, audience, jwksUrl: issuer, jwksFile: 'x' }],
-    '[0] set jwksUrl or jwksFile, not both',
+    '[0]: set jwksUrl or jwksFile, not both',
   ],
   [
     'no place of keys',
     [{ issuer: 'a', audience }],
-    /^\[0\] issuer must be an http\(s\) URL, unless/,
+    /^\[0\]: issuer must be an http\(s\) URL, unless/,
   ],
   [
     'no tenants',
     [{ issuer: `${issuer}/{tenantid}`, audience }],
-    '[0] {tenantid} in issuer and tenants are required together',
+    '[0]: {tenantid} in issuer and tenants are required together',
   ],
   [
     'tenants without a place',
     [{ issuer, audience, tenants: ['a'] }],
-    '[0] {tenantid} in issuer and tenants are required together',
+    '[0]: {tenantid} in issuer and tenants are required together',
   ],
   [
     'another placeholder',
     [{ issuer: `${issuer}/{tenant}`, audience }],
-    '[0] issuer must have no braces other than {tenantid}',
+    '[0]: issuer must have no braces other than {tenantid}',
   ],
   [
     'a path as a tenant',
     [{ issuer: `${issuer}/{tenantid}`, audience, tenants: ['../a'] }],
-    '[0].tenants[0] must be the id of a tenant',
+    '[0].tenants[0]: must be the id of a tenant',
   ],
   [
     'an issuer twice',

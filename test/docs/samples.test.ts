@@ -166,21 +166,16 @@ const policyBlocks = blocksOf('json', 'docs/reference/policy.md');
 
 test.each(policyBlocks)('$where is a policy without a fault, or what it covers', ({ text }) => {
   const [first] = policyBlocks;
-  const policy = readPolicy(text, ledger.operations);
-  if ('faults' in policy) {
-    expect(readPolicy(first?.text ?? '', ledger.operations)).toMatchObject({
-      covers: JSON.parse(text),
-    });
-  } else {
-    expect(Object.keys(policy.covers)).not.toEqual([]);
-  }
+  const isPolicy = /^\{\s*"(operations|writes)"/.test(text);
+  const { covers } = readPolicy((isPolicy ? text : first?.text) ?? '', ledger.operations);
+  if (isPolicy) expect(Object.keys(covers)).not.toEqual([]);
+  else expect(covers).toMatchObject(JSON.parse(text));
 });
 
 test.each(blocksOf('json', 'docs/how-to/freeze.md'))(
   '$where is a policy that stops writes',
   ({ text }) => {
-    const policy = readPolicy(text, ledger.operations);
-    expect(policy).not.toHaveProperty('faults');
+    expect(() => readPolicy(text, ledger.operations)).not.toThrow();
     expect(text).toContain('"stopped"');
   },
 );

@@ -30,8 +30,10 @@ test('options print and end the process, without listening', async () => {
   expect(child.errorText()).toBe('');
   const text = child.lines.join('\n');
   expect(JSON.parse(text)).toMatchObject({
-    upstream: { baseUrl: 'https://user-visible.example', timeoutMs: 30_000 },
-    idempotency: { store: 'redis', retentionMs: 86_400_000 },
+    UPSTREAM_BASE_URL: 'https://user-visible.example',
+    UPSTREAM_TIMEOUT_MS: 30_000,
+    IDEMPOTENCY_STORE: 'redis',
+    IDEMPOTENCY_RETENTION_S: 86_400,
   });
   expect(text).not.toContain('secret');
 

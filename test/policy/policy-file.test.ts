@@ -13,7 +13,7 @@ async function check(text: string) {
   const variables = { POLICY_FILE: file };
   const env = await environmentFor({ url: 'http://localhost/' }, variables);
   const command = await readCommand(['--check-config'], env);
-  return 'text' in command && JSON.parse(command.text).policy;
+  return 'text' in command && JSON.parse(command.text).POLICY_FILE;
 }
 
 const claims = { roles: ['a'] };
@@ -73,17 +73,17 @@ test.each([
   ['{"writes": {"stopped": tru}}', 'is not JSON'],
   ['{"writes": {"stopped": "M\ufffdller"}}', 'is not UTF-8'],
   ['[]', 'expected object'],
-  ['{"operation": {}}', 'Unrecognized key: "operation"'],
-  ['{"writes": {"stop": "x"}}', 'writes: Unrecognized key: "stop"'],
+  ['{"operation": {}}', 'operation: is unknown. Did you mean operations?'],
+  ['{"writes": {"stop": "x"}}', 'writes.stop: is unknown. Did you mean stopped?'],
   [
     '{"operations": {"saveAprovers": {}}}',
-    'operations.saveAprovers: is no operation. Did you mean saveApprovers?',
+    'operations.saveAprovers: is unknown. Did you mean saveApprovers?',
   ],
   ['{"operations": {"workflowAction.UPGRADE": {}}}', 'Did you mean workflowAction.UPGRADE_TO_HQ?'],
-  ['{"operations": {"settleWrites": {}}}', 'operations.settleWrites: is no operation'],
+  ['{"operations": {"settleWrites": {}}}', 'operations.settleWrites: is unknown'],
   ['{"operations": {"__proto__": {}}}', 'has the key "__proto__"'],
   ['{"writes": {"claims": {"__proto__": ["a"]}}}', 'has the key "__proto__"'],
-  ['{"operations": {"constructor": {}}}', 'operations.constructor: is no operation'],
+  ['{"operations": {"constructor": {}}}', 'operations.constructor: is unknown'],
   [
     '{"operations": {"glCodes": {"stopped": "x"}}}',
     'operations.glCodes.stopped: is for writes only',
@@ -94,7 +94,7 @@ test.each([
   ],
   ['{"writes": {"claims": {}}}', 'writes.claims: must not be empty'],
   ['{"writes": {"claims": {"roles": []}}}', 'writes.claims.roles: must not be empty'],
-  ['{"writes": {"claims": {"roles": [""]}}}', 'writes.claims.roles.0: must not be empty'],
+  ['{"writes": {"claims": {"roles": [""]}}}', 'writes.claims.roles[0]: must not be empty'],
   ['{"writes": {"claims": {"roles": "a"}}}', 'writes.claims.roles: Invalid input: expected array'],
   ['{"writes": {"claims": {"": ["a"]}}}', 'writes.claims'],
   ['{"writes": {"stopped": ""}}', 'writes.stopped: must not be empty'],

@@ -10,8 +10,37 @@ const LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
 const OTEL_IN_EFFECT =
   /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|EXPORTER_OTLP_(TRACES_)?(HEADERS|TIMEOUT|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/;
 
+/**
+ * Finds the variables that are not empty, and what is wrong with their names and quotes. `known` are those of the gateway.
+ * Quotes are removed, so that the value inside is checked, too: `docker run --env-file`, Kubernetes and systemd pass some
+ * quotes on as a part of the value, where a shell would have removed them.
+ */
+export function readGiven(
+  values: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+) {
+  const isRead = (name: string) => known.includes(name) || OTEL_IN_EFFECT.test(name);
+  const given: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const [name, value = ''] of Object.entries(values)) {
+    const [, , inner] = (isRead(name) && /^(["'])(.*)\1$/s.exec(value)) || [];
+    const text = inner ?? value;
+    if (text !== value) {
+      problems.push(`${name} must not be in quotes: they would be a part of the value`);
+    }
+    if (text !== '') given[name] = text;
+  }
+  const names = Object.keys(given);
+  return {
+    given,
+    problems: [...problems, ...findUnknown(names, known)],
+    /** The variables of OpenTelemetry that nothing reads. */
+    withoutEffect: names.filter((name) => name.startsWith('OTEL_') && !isRead(name)),
+  };
+}
+
 /** A problem for each variable that is none of the gateway's, but begins like one or is nearly one. Names of one word are left out. */
-export function findUnknown(names: readonly string[], known: readonly string[]): string[] {
+function findUnknown(names: readonly string[], known: readonly string[]): string[] {
   const long = known.filter((name) => name.includes('_'));
   return names.flatMap((name) => {
     if (long.includes(name) || !name.includes('_') || LINK.test(name)) return [];
@@ -25,16 +54,6 @@ export function findUnknown(names: readonly string[], known: readonly string[]):
     if (related.length === 0 || SHARED_WORDS.has(wordOf(name))) return [];
     return [`${name} is unknown. Known are ${related.join(', ')}`];
   });
-}
-
-/** Whether the gateway, or a package of OpenTelemetry, reads a variable. */
-export function isRead(name: string, known: readonly string[]): boolean {
-  return known.includes(name) || OTEL_IN_EFFECT.test(name);
-}
-
-/** The variables of OpenTelemetry that are set, and that nothing here reads. */
-export function findWithoutEffect(names: readonly string[], known: readonly string[]): string[] {
-  return names.filter((name) => name.startsWith('OTEL_') && !isRead(name, known));
 }
 
 function wordOf(name: string): string {
