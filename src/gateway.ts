@@ -21,12 +21,7 @@ import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
-import { logInterrupted } from './upstream/call-log.ts';
-import {
-  createCallObserver,
-  createConnectionObserver,
-  watchCalls,
-} from './upstream/call-metrics.ts';
+import { CallObserver, createConnectionObserver, watchCalls } from './upstream/call-observer.ts';
 import { ReadCache } from './upstream/read-cache.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
@@ -86,7 +81,7 @@ export async function startGateway(
     url,
     /** Logs the writes in flight, before an exit that does not wait for them. */
     logPendingWrites() {
-      for (const write of upstreamCalls.pendingWrites) logInterrupted(log, write);
+      upstreamCalls.logPendingWrites();
       audit?.abandon();
     },
     /** Reports that it is not ready, waits for load balancers, finishes the requests in flight, and stops. */
@@ -128,8 +123,8 @@ async function connectUpstream(
   const connectionObserver = createConnectionObserver(metrics, log);
   const transport = createTransport({ ...service, observer: connectionObserver });
   const readCache = new ReadCache(config.readCacheMs, memory);
-  const observer = createCallObserver(metrics);
-  const parts = { probe, memory, policy, transport, readCache, observer, log };
+  const observer = new CallObserver(metrics, log);
+  const parts = { probe, memory, policy, transport, readCache, observer };
   const upstreamCalls = new UpstreamCalls({ ...service, ...parts });
   watchCalls(metrics, upstreamCalls.admission, readCache);
   const idempotency = await createIdempotency({

@@ -1,17 +1,13 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { SpanKind } from '@opentelemetry/api';
-import type { Logger } from 'pino';
 import { createIterationLimit } from '../admission/gate.ts';
 import type { Memory } from '../admission/memory.ts';
 import { memo } from '../lib/memo.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
-import { logCall, logSent, logUnexpected } from './call-log.ts';
-import type { CallObserver } from './call-metrics.ts';
-import type { Operation, UpstreamRequest } from './operations.ts';
+import type { CallObserver } from './call-observer.ts';
+import type { Operation, ReadRequest, WriteRequest } from './operations.ts';
 import { limitsOf, readResponse } from './read-response.ts';
 import type { Transport } from './transport/got-client.ts';
-import { cacheHint, cacheMark, proxyHint, proxyMark } from './transport/response-marks.ts';
 import { Exchange } from './transport/send-once.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
 
@@ -21,62 +17,61 @@ export type AttemptDependencies = {
   memory: Memory;
   /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
-  log: Logger;
   observer: CallObserver;
 };
 
-export type AttemptOptions = {
+/** A request that is to be sent once. */
+export type Attempt<Result> = {
+  readonly scope: RequestScope;
   /** Ends the attempt. */
-  signal: AbortSignal;
-  /** Called right before the request is sent. Prevents it by an UpstreamError. */
-  mayStart?: (() => void) | undefined;
-  /** 0 for the first attempt. */
-  retry?: number;
-};
+  readonly signal: AbortSignal;
+  /** How often a read was attempted before. */
+  readonly retry: number;
+} & (
+  | { readonly request: ReadRequest<Result>; readonly mayStart?: undefined }
+  /** `mayStart` is called right before a write is sent. It prevents that by an UpstreamError. */
+  | { readonly request: WriteRequest<Result>; readonly mayStart: () => void }
+);
 
 /** Creates a function that makes one exchange, up to the decoded response, with one span, one log line and one observation. */
 export function createAttempt(dependencies: AttemptDependencies) {
-  const { baseUrl, transport, memory, log, observer } = dependencies;
+  const { baseUrl, transport, memory, observer } = dependencies;
   const spanOf = memo((operation: Operation) => describeSpan(operation, baseUrl));
   const reading = createIterationLimit();
-  const checkOrigin = createOriginCheck(log, observer);
-  return <Result>(
-    request: UpstreamRequest<Result>,
-    scope: RequestScope,
-    { signal, mayStart, retry = 0 }: AttemptOptions,
-  ): Promise<Result> => {
+  return <Result>(attempt: Attempt<Result>): Promise<Result> => {
+    const { request, scope, signal, mayStart, retry } = attempt;
     const { operation } = request;
-    const isWrite = operation.effect === 'write';
+    const { effect } = operation;
+    const { admissionKey } = scope.caller;
     const { name, options } = spanOf(operation);
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
-      const reservation = memory.open(scope.caller.admissionKey);
-      const limits = limitsOf(isWrite, reservation, dependencies.maxResponseBytes, signal);
-      const exchange = new Exchange({
-        ...limits,
-        mayStart,
-        read: () => reading.enterIteration(scope.caller.admissionKey, signal),
-      });
+      const reservation = memory.open(admissionKey);
+      const limits = limitsOf(effect, reservation, dependencies.maxResponseBytes, signal);
+      const read = () => reading.enterIteration(admissionKey, signal);
+      const exchange = new Exchange({ ...limits, effect, mayStart, read });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
-        const ms = performance.now() - start;
-        observer.attempted(operation, outcome, ms / 1000);
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         const isErrorStatus = status !== undefined && status >= 400;
         if (fault !== undefined) fail(span, isErrorStatus ? String(status) : outcome);
-        logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
+        observer.ended(request, scope, { outcome, status, fault, ms: performance.now() - start });
       };
       try {
-        const endIteration = isWrite ? logSent(log, request, scope) : undefined;
+        const endIteration = attempt.mayStart && observer.sending(attempt.request, scope);
         const response = await transport.send(request, scope, exchange, endIteration);
         status = response.statusCode;
-        checkOrigin(operation, response.headers);
+        const cache = observer.responded(operation, response.headers);
+        // A response of a cache says nothing about a write.
+        if (cache !== undefined && effect === 'write') {
+          throw invalidResponse(`a cache has responded, by the header ${cache}`);
+        }
         const result = await readResponse(request, response, limits, scope, reservation);
         finish('answered');
         return result;
       } catch (cause) {
-        logUnexpected(log, scope, cause, signal);
+        observer.unexpected(cause, scope, signal);
         status ??= exchange.pausedStatus;
         const error = toUpstreamError(cause, signal, { sent: exchange.sent, status });
         status = error.status;
@@ -86,33 +81,6 @@ export function createAttempt(dependencies: AttemptDependencies) {
         reservation.close();
       }
     });
-  };
-}
-
-/**
- * Creates a function that checks whether the service has sent a response, and not a cache in front of it. A write whose response
- * comes from a cache throws an UpstreamError, because that response says nothing about it. A read is only counted and, once,
- * logged: its list may be old, or that of another caller. If the first response shows that a proxy stands before the service, this
- * is logged, because most proxies repeat a GET that changes something, and some answer it.
- */
-function createOriginCheck(log: Logger, observer: CallObserver) {
-  let isFirst = true;
-  let isLogged = false;
-  return (operation: Operation, headers: IncomingHttpHeaders): void => {
-    const proxy = isFirst && proxyMark(headers);
-    isFirst = false;
-    if (proxy)
-      log.info({ header: proxy, hint: proxyHint }, 'a proxy seems to stand before the service');
-    const header = cacheMark(headers);
-    if (header === undefined) return;
-    observer.cached(operation);
-    if (operation.effect === 'write') {
-      throw invalidResponse(`a cache has responded, by the header ${header}`);
-    }
-    if (isLogged) return;
-    isLogged = true;
-    const fields = { operation: operation.name, header, hint: cacheHint };
-    log.warn(fields, 'a cache responds in place of the service');
   };
 }
 

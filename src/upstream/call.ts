@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { AdmissionKey } from '../admission/fair-shares.ts';
 import { Gate } from '../admission/gate.ts';
 import { remove } from '../lib/remove.ts';
 import { reserveOrShorten } from '../lib/short-text.ts';
 import { suspendedMs } from '../lib/suspension.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { type AttemptDependencies, createAttempt } from './attempt.ts';
-import { logCall, logUnexpected } from './call-log.ts';
-import type { Operation, ReadRequest, UpstreamRequest, WriteRequest } from './operations.ts';
+import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
+import type { Operation, ReadRequest, WriteRequest } from './operations.ts';
 import type { ReadCache } from './read-cache.ts';
-import { CircuitBreaker } from './resilience/circuit-breaker.ts';
+import { type Begun, CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { delayOfRetry, RetryBudget } from './resilience/retry.ts';
 import { memoryOf } from './responses.ts';
 import { notBegun } from './transport/send-once.ts';
@@ -48,15 +46,12 @@ const queueFull = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queu
 const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { ...notBegun, fault: 'queued too long' });
 const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { ...notBegun, fault: 'too late to send' });
 
-/** An attempt to be made when there is a place for it. */
-type Admission<Result> = {
-  caller: AdmissionKey;
+/** A call while it runs, with what becomes of its next attempt. */
+type Call<Result> = Attempt<Result> & {
   /** In the time of `performance.now()`. */
-  deadline: number;
-  signal: AbortSignal;
-  send(): Promise<Result>;
-  /** For a write only: sends a read as the probe of an open circuit. */
-  probe?: () => Promise<unknown>;
+  readonly deadline: number;
+  /** Whether its latest attempt has begun. */
+  isAttempted: boolean;
 };
 
 /** Runs the attempts of a call: with a deadline, retries of reads, a place among the calls in flight, and the circuit breaker. */
@@ -72,22 +67,18 @@ export class UpstreamCalls {
   /** The calls in flight. A write continues after its client has disconnected. */
   readonly inFlight = new WaitGroup();
   /** The writes that are being sent or were sent, whose outcome a forced exit would lose. */
-  readonly pendingWrites: { request: WriteRequest; requestId: string }[] = [];
+  readonly pendingWrites: { readonly request: WriteRequest; readonly scope: RequestScope }[] = [];
 
   constructor(options: CallOptions) {
     this.#options = options;
     this.#attempt = createAttempt(options);
-    const { log, maxConcurrency, observer, timeoutMs } = options;
+    const { maxConcurrency, observer, timeoutMs } = options;
     const gate = new Gate({
       limit: maxConcurrency,
       maxWaitMs: timeoutMs / 4, // So that enough time is left for the call itself.
       rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
     });
-    const circuit = new CircuitBreaker(timeoutMs, (to) => {
-      observer.circuitChanged(to);
-      if (to === 'open') log.warn({ service: 'ledger' }, 'circuit opened');
-      else log.info({ service: 'ledger' }, 'circuit closed');
-    });
+    const circuit = new CircuitBreaker(timeoutMs, (to) => observer.circuitChanged(to));
     this.admission = { gate, circuit };
   }
 
@@ -129,6 +120,12 @@ export class UpstreamCalls {
     }
   }
 
+  /** Logs the writes in flight, before an exit that does not wait for them. */
+  logPendingWrites(): void {
+    const { observer } = this.#options;
+    for (const { request, scope } of this.pendingWrites) observer.interrupted(request, scope);
+  }
+
   /** Attempts a read, and retries it. It ends when `controller` is aborted, because all clients that wait have disconnected. */
   async #runRead<Result>(
     request: ReadRequest<Result>,
@@ -137,35 +134,26 @@ export class UpstreamCalls {
   ): Promise<Result> {
     const { observer, timeoutMs } = this.#options;
     const { signal } = controller;
-    const { admissionKey } = scope.caller;
     const deadline = performance.now() + timeoutMs;
     const timer = abortLater(controller, timeoutMs);
-    const budget = this.#retryBudgets.memo(admissionKey);
-    let retry = 0;
-    let isAttempted = false;
-    const attempt = () => {
-      isAttempted = true;
-      return this.#attempt(request, scope, { signal, retry });
-    };
-    // Places become free in bursts, when clients disconnect.
-    const send = () => scope.turn(signal)?.then(attempt) ?? attempt();
+    const budget = this.#retryBudgets.memo(scope.caller.admissionKey);
+    const call = { request, scope, signal, deadline, retry: 0, isAttempted: false };
     try {
       for (;;) {
         try {
-          isAttempted = false;
-          const result = await this.#admit({ caller: admissionKey, deadline, signal, send });
+          const result = await this.#admit(call);
           budget.recordSuccess();
           return result;
         } catch (error) {
-          retry += 1;
-          const delayMs = delayOfRetry(retry, error, { budget, deadline });
+          call.retry += 1;
+          const delayMs = delayOfRetry(call.retry, error, { budget, deadline });
           if (delayMs === undefined) throw error;
           observer.retried(request.operation);
           await sleep(delayMs, undefined, { signal });
         }
       }
     } catch (cause) {
-      throw this.#failed(request, scope, isAttempted, cause, signal);
+      throw this.#failed(call, cause);
     } finally {
       clearTimeout(timer);
     }
@@ -173,95 +161,87 @@ export class UpstreamCalls {
 
   /** Attempts a write, once. It goes on when its client disconnects. */
   async #runWrite<Result>(request: WriteRequest<Result>, scope: RequestScope): Promise<Result> {
+    const { policy, timeoutMs } = this.#options;
     const controller = new AbortController();
     const { signal } = controller;
     const { operation } = request;
-    const { requestId, caller } = scope;
     const now = performance.now();
-    const deadline = Math.min(request.deadline ?? Infinity, now + this.#options.timeoutMs);
+    const deadline = Math.min(request.deadline ?? Infinity, now + timeoutMs);
     const timer = abortLater(controller, deadline - now);
-    const pending = { request, requestId };
-    let isAttempted = false;
-    try {
-      const mayStart = this.#startOf(request, scope, deadline);
-      const attempt = () => {
-        isAttempted = true;
-        this.pendingWrites.push(pending);
-        return this.#attempt(request, scope, { signal, mayStart });
-      };
-      const send = () => {
-        mayStart(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
-        return this.#options.policy?.count(operation, scope)?.then(attempt) ?? attempt();
-      };
-      const probe = () => this.#probe(scope, signal);
-      return await this.#admit({ caller: caller.admissionKey, deadline, signal, send, probe });
-    } catch (cause) {
-      throw this.#failed(request, scope, isAttempted, cause, signal);
-    } finally {
-      clearTimeout(timer);
-      remove(this.pendingWrites, pending);
-    }
-  }
-
-  /** Sends the probe of an open circuit. */
-  #probe(scope: RequestScope, signal: AbortSignal): Promise<unknown> {
-    // If the probe hangs, time is left to respond. The value is an integer, because `timeout` throws for a fraction.
-    const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
-    const signals = AbortSignal.any([signal, half]);
-    return this.#attempt(this.#options.probe, scope, { signal: signals });
-  }
-
-  /** The error of a call that has failed. Logs what its attempt has not logged. */
-  #failed(
-    request: UpstreamRequest,
-    scope: RequestScope,
-    isAttempted: boolean,
-    cause: unknown,
-    signal: AbortSignal,
-  ): UpstreamError {
-    const { log } = this.#options;
-    const error = toUpstreamError(cause, signal, isAttempted ? undefined : notBegun);
-    const { code: outcome, fault } = error;
-    logUnexpected(log, scope, cause, signal);
-    // One disconnect can cancel thousands of queued reads. Only the request is logged then.
-    const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
-    if (!isLogged) logCall(log, request, scope, { outcome, fault, ms: 0 });
-    return error;
-  }
-
-  /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
-  #startOf({ operation }: WriteRequest, scope: RequestScope, deadline: number): () => void {
-    const checkAgain = this.#options.policy?.check(operation, scope);
-    return () => {
+    let checkAgain: (() => void) | undefined;
+    /** Called when the write has its place, and again when it has its connection. */
+    const mayStart = () => {
       // If the machine was suspended since the request arrived, for example during an earlier write, this one is late, too.
       const leftMs = deadline - performance.now() - suspendedMs(scope.wallOffset);
       // A twentieth of the timeout must be left. Others may take a late write for orphaned.
-      if (leftMs < this.#options.timeoutMs / 20) throw tooLate;
+      if (leftMs < timeoutMs / 20) throw tooLate;
       checkAgain?.();
     };
+    const call = { request, scope, signal, deadline, retry: 0, isAttempted: false, mayStart };
+    try {
+      checkAgain = policy?.check(operation, scope);
+      return await this.#admit(call);
+    } catch (cause) {
+      throw this.#failed(call, cause);
+    } finally {
+      clearTimeout(timer);
+      remove(this.pendingWrites, call);
+    }
+  }
+
+  /** The error of a call that has failed. Logs what its attempt has not logged. */
+  #failed({ request, scope, signal, isAttempted }: Call<unknown>, cause: unknown): UpstreamError {
+    const { observer } = this.#options;
+    const error = toUpstreamError(cause, signal, isAttempted ? undefined : notBegun);
+    const { code: outcome, fault } = error;
+    observer.unexpected(cause, scope, signal);
+    // One disconnect can cancel thousands of queued reads. Only the request is logged then.
+    const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
+    if (!isLogged) observer.ended(request, scope, { outcome, fault });
+    return error;
   }
 
   /** Makes an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
-  async #admit<Result>(attempt: Admission<Result>): Promise<Result> {
+  async #admit<Result>(call: Call<Result>): Promise<Result> {
     const { gate, circuit } = this.admission;
-    const { caller, deadline, signal, send, probe } = attempt;
-    if (!gate.tryEnter(caller)) {
-      circuit.check(caller); // If the circuit is open, it is rejected before it waits for a place.
-      await gate.enter(caller, { isUrgent: probe !== undefined, signal });
+    const { request, scope, signal, deadline, mayStart } = call;
+    const { admissionKey } = scope.caller;
+    call.isAttempted = false;
+    if (!gate.tryEnter(admissionKey)) {
+      circuit.check(admissionKey); // If the circuit is open, it is rejected before it waits for a place.
+      await gate.enter(admissionKey, { isUrgent: mayStart !== undefined, signal });
     }
-    let end: ReturnType<CircuitBreaker['begin']> | undefined;
+    let begun: Begun | undefined;
     try {
-      if (circuit.isOpenFor(caller)) await circuit.admit(caller, deadline, probe);
-      end = circuit.begin(caller, deadline);
-      const result = await send();
-      end();
+      if (circuit.isOpenFor(admissionKey)) {
+        await circuit.admit(admissionKey, deadline, mayStart && (() => this.#probe(call)));
+      }
+      begun = circuit.begin(deadline);
+      mayStart?.(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
+      // Places become free in bursts, when clients disconnect, so reads take turns.
+      const waiting = mayStart
+        ? this.#options.policy?.count(request.operation, scope)
+        : scope.turn(signal);
+      if (waiting) await waiting;
+      call.isAttempted = true;
+      if (call.mayStart) this.pendingWrites.push(call);
+      const result = await this.#attempt(call);
+      circuit.end(admissionKey, begun);
       return result;
     } catch (error) {
-      end?.(error);
+      if (begun) circuit.end(admissionKey, begun, error);
       throw error;
     } finally {
-      gate.leave(caller);
+      gate.leave(admissionKey);
     }
+  }
+
+  /** Sends a read as the probe of an open circuit, before a write. */
+  #probe({ scope, signal }: Call<unknown>): Promise<unknown> {
+    const { probe: request, timeoutMs } = this.#options;
+    // If the probe hangs, time is left to respond. The value is an integer, because `timeout` throws for a fraction.
+    const half = AbortSignal.timeout(Math.ceil(timeoutMs / 2));
+    return this.#attempt({ request, scope, signal: AbortSignal.any([signal, half]), retry: 0 });
   }
 }
 

@@ -15,18 +15,14 @@ const MAX_UNRESERVED = 131_072;
 /** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
 const DECODED = 5;
 
-type ReadLimits = ExchangeLimits & {
-  /** Resolves when there is memory to receive and decode so many bytes. Undefined if no wait is necessary. */
-  reserve(bytes: number): Promise<void> | undefined;
-};
-
 /** The limits of a response. One of ordinary length to a write is received even without memory: its outcome must reach the client. */
 export function limitsOf(
-  isWrite: boolean,
+  effect: 'read' | 'write',
   reservation: Reservation,
   maxBytes: number,
   signal: AbortSignal,
-): ReadLimits {
+): ExchangeLimits {
+  const isWrite = effect === 'write';
   let received = 0;
   return {
     signal,
@@ -47,7 +43,7 @@ export function limitsOf(
 export async function readResponse<Result>(
   request: UpstreamRequest<Result>,
   response: RawResponse,
-  limits: ReadLimits,
+  limits: ExchangeLimits,
   scope: RequestScope,
   reservation: Reservation,
 ): Promise<Result> {
@@ -76,7 +72,7 @@ export async function readResponse<Result>(
 }
 
 /** The parsed body of a response with an error status. Undefined if it cannot be read: then its status says all. */
-async function readErrorBody(response: RawResponse, limits: ReadLimits): Promise<unknown> {
+async function readErrorBody(response: RawResponse, limits: ExchangeLimits): Promise<unknown> {
   try {
     return parseBody(await responseBody(response, limits));
   } catch (error) {

@@ -3,15 +3,16 @@ import { wallOffsetNow } from '../../src/lib/suspension.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
-import type { CallObserver } from '../../src/upstream/call-metrics.ts';
+import { CallObserver } from '../../src/upstream/call-observer.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import type { WriteRequest } from '../../src/upstream/operations.ts';
-import { ReadCache } from '../../src/upstream/read-cache.ts';
+import { ReadCache, type ReadSource } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import type { TlsFiles } from '../../src/upstream/transport/tls-files.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { createLane, createMemory, type Memory } from './admission.ts';
+import { createMetrics } from './metrics.ts';
 
 /** The signal of a client that stays connected. */
 export const neverAborted = new AbortController().signal;
@@ -93,13 +94,21 @@ export function startCalls(
     },
   });
   closeAfterTest(() => transport.close());
-  const observer: CallObserver = {
-    attempted: count('attempted'),
-    cached: count('cached'),
-    retried: count('retried'),
-    read: (_, source) => count(source)(),
-    circuitChanged() {},
-  };
+  const observer = new (class extends CallObserver {
+    override ended(...[request, scope, end]: Parameters<CallObserver['ended']>) {
+      if (end.ms !== undefined) counts.attempted += 1;
+      super.ended(request, scope, end);
+    }
+    override responded(...response: Parameters<CallObserver['responded']>) {
+      const cache = super.responded(...response);
+      if (cache !== undefined) counts.cached += 1;
+      return cache;
+    }
+    override retried = count('retried');
+    override read(_: unknown, source: ReadSource) {
+      counts[source] += 1;
+    }
+  })(createMetrics(), options.log ?? pino({ level: 'silent' }));
   const { memory = createMemory(), readCacheMs = 0 } = options;
   const readCache = new ReadCache(readCacheMs, memory);
   closeAfterTest(() => readCache.clear());
@@ -110,7 +119,6 @@ export function startCalls(
     transport,
     readCache,
     probe: ledger.probe,
-    log: pino({ level: 'silent' }),
     ...options,
     observer,
   });

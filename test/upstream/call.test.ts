@@ -345,7 +345,7 @@ test('writes of the same iteration are sent when their log lines are written, an
   const sent = { requestId: 'request-1', operation: 'upgradeToHQ' };
   const lines = recorder.lines.filter(({ msg }) => msg === 'sent');
   expect(lines).toMatchObject([sent, sent]);
-  expect(calls.pendingWrites).toMatchObject(Array(2).fill({ requestId: 'request-1' }));
+  expect(calls.pendingWrites).toMatchObject(Array(2).fill({ scope: { requestId: 'request-1' } }));
   for (const done of flushes) done();
   await Promise.all(writing);
   expect(service.received).toHaveLength(3);
@@ -363,5 +363,5 @@ test('a write that waits for its place is not pending, because a forced exit los
   const pending = [...calls.pendingWrites];
   service.release();
   await Promise.all(writing);
-  expect(pending).toMatchObject([{ requestId: 'ada' }, { requestId: 'bob' }]);
+  expect(pending).toMatchObject(['ada', 'bob'].map((requestId) => ({ scope: { requestId } })));
 });

@@ -15,6 +15,9 @@ const circuitOpen = new UpstreamError('UPSTREAM_UNAVAILABLE', {
   fault: 'circuit open',
 });
 
+/** The state of the circuit when an attempt began, and whether the attempt had time enough to count. */
+export type Begun = { readonly changes: number; readonly hasTime: boolean };
+
 /**
  * Stops calling a service that fails, so that clients get an error at once, and the service can recover. Connection faults,
  * timeouts, and the statuses 502, 503 and 504 open the circuit. It opens only for the callers that have these faults. When
@@ -67,29 +70,34 @@ export class CircuitBreaker {
     this.check(caller);
     this.#recordProbe(caller);
     if (!probe) return;
-    const end = this.begin(caller, deadline);
-    await probe().then(() => end(), end);
+    const begun = this.begin(deadline);
+    try {
+      await probe();
+      this.end(caller, begun);
+    } catch (error) {
+      this.end(caller, begun, error);
+    }
     if (this.isOpenFor(caller)) throw circuitOpen;
   }
 
-  /** Begins an attempt. Returns what is to be called when it ends, with its error if it has failed. */
-  begin(caller: AdmissionKey, deadline: number): (error?: unknown) => void {
-    const before = this.#changes;
+  /** Begins an attempt, which `end` must follow. */
+  begin(deadline: number): Begun {
     const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
-    return (error) => {
-      // An attempt that started before the circuit last changed does not show the present state of the service.
-      if (before !== this.#changes) return;
-      if (error === undefined) this.#recordSuccess();
-      else if (error instanceof UpstreamError) this.#recordError(error, caller, hasTime);
-    };
+    return { changes: this.#changes, hasTime };
   }
 
-  #recordError(error: UpstreamError, caller: AdmissionKey, hasTime: boolean): void {
+  /** Ends an attempt, with its error if it has failed. */
+  end(caller: AdmissionKey, { changes, hasTime }: Begun, error?: unknown): void {
+    // An attempt that started before the circuit last changed does not show the present state of the service.
+    if (changes !== this.#changes) return;
+    const known = error instanceof UpstreamError ? error : undefined;
+    // A response with an error of its own shows that the service responds.
+    const isServed = error === undefined || known?.sent === 'yes';
     // The time that the gateway takes to decode a response is no fault of the service.
-    const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
-    if (error.transient || isLate) {
+    const isLate = known?.code === 'UPSTREAM_TIMEOUT' && known.status === undefined;
+    if (known?.transient || isLate) {
       if (hasTime) this.#recordFault(caller);
-    } else if (error.sent === 'yes') this.#recordSuccess(); // The service responded, with an error of its own.
+    } else if (isServed) this.#recordSuccess();
   }
 
   #recordSuccess(): void {

@@ -4,8 +4,7 @@ import { Client } from 'undici';
 import { remove } from '../../lib/remove.ts';
 import type { Sent } from '../upstream-error.ts';
 import { createConnector } from './connector.ts';
-import { KeepAlive } from './keep-alive.ts';
-import type { Connection } from './send-once.ts';
+import type { Connection, ConnectionSource } from './send-once.ts';
 import { acceptUnrequested } from './socket-changes.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -34,12 +33,21 @@ const LIFE_MS = 300_000;
 /** How many connections that have rested may be idle. */
 const MAX_RESTED = 512;
 
+/** The longest time after which an idle connection is used for a write, in milliseconds. */
+const MAX_CERTAIN_MS = 60_000;
+/** The most that a service may differ from itself: Kestrel closes idle connections once a second. */
+const MAX_MARGIN_MS = 2000;
+/** For how long nothing is learned after the service has closed a connection that seemed certain. */
+const RELEARN_MS = 60_000;
+
 /** An open connection. Its times are those of `performance.now()`. */
-type Open = {
-  readonly client: Client;
+type Open = Connection & {
+  readonly dispatcher: Client;
   readonly generation: number;
   readonly expires: number;
   socket?: Socket;
+  /** Of its current exchange. */
+  effect: 'read' | 'write';
   /** The end of its last exchange. */
   idleSince: number;
   /** How long it was idle before its current exchange, in milliseconds. 0 if it is new. */
@@ -50,7 +58,7 @@ type Open = {
  * The connections to the service, which all callers share. A connection is used again only if its last exchange ended whole, if
  * nothing has arrived since, and for a write, only while the service certainly keeps it open (docs/decisions/0030).
  */
-export class Connections {
+export class Connections implements ConnectionSource {
   readonly #options: ConnectionOptions;
   readonly #keepAlive: KeepAlive;
   /** Those that rest, and those that have rested. The ones that were idle for longest come first. */
@@ -72,13 +80,25 @@ export class Connections {
    * connection again, so a poll comes in between: what has arrived on the connection is noticed. If the service has closed it,
    * undici opens another one.
    */
-  acquire(effect: 'read' | 'write'): Required<Connection> {
-    const open = this.#reuseIdle(effect) ?? this.#open();
-    return {
-      dispatcher: open.client,
-      reset: !this.#isShared,
-      release: (headers, sent) => this.#release(open, effect, headers, sent),
-    };
+  acquire(effect: 'read' | 'write'): Open {
+    const open = this.#reuseIdle(effect) ?? this.#open(effect);
+    open.effect = effect;
+    open.reset = !this.#isShared;
+    return open;
+  }
+
+  release(open: Open, headers: IncomingHttpHeaders | null, sent: Sent): void {
+    if (sent === 'yes') {
+      if (open.effect === 'read') this.#keepAlive.answered(open.idleMs);
+      open.idleMs = 0;
+    }
+    // Without a response, the request may still be waiting for its connection.
+    if (!headers) return void destroy(open);
+    this.#keepAlive.announced(headers);
+    const isCurrent = this.#isShared && open.generation === this.#generation;
+    if (!isCurrent) return void open.dispatcher.close(() => {});
+    open.idleSince = performance.now();
+    this.#resting.push(open);
   }
 
   /** Uses these files for new connections. Idle connections are closed, and those in use close after their response. */
@@ -90,8 +110,7 @@ export class Connections {
   /** Closes the idle connections; those in use close after their response. */
   close(): void {
     this.#generation += 1;
-    const idle = [...this.#rested.splice(0), ...this.#resting.splice(0)];
-    for (const { client } of idle) client.destroy(() => {});
+    for (const idle of [...this.#rested.splice(0), ...this.#resting.splice(0)]) destroy(idle);
   }
 
   /** One connector for many connections, so that files are parsed once. Its timeout is longer than any deadline. */
@@ -106,23 +125,22 @@ export class Connections {
   #reuseIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
     this.#endRests(now);
-    const rested = this.#rested;
-    const isUsable = ({ expires, socket }: Open) =>
-      now < expires &&
-      // The whole request was sent, although its response may have come earlier.
-      socket?.writableLength === 0;
     const isRead = effect === 'read';
-    const index = isRead ? rested.findIndex(isUsable) : rested.findLastIndex(isUsable);
-    const open = rested[index];
-    if (!open) return undefined;
-    const idleMs = now - open.idleSince;
-    if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
-    rested.splice(index, 1);
-    open.idleMs = idleMs;
-    return open;
+    for (;;) {
+      const open = isRead ? this.#rested[0] : this.#rested.at(-1);
+      if (!open) return undefined;
+      const idleMs = now - open.idleSince;
+      if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
+      if (isRead) this.#rested.shift();
+      else this.#rested.pop();
+      open.idleMs = idleMs;
+      // A response may have come before the whole request was sent.
+      if (now < open.expires && !open.socket?.writableLength) return open;
+      destroy(open);
+    }
   }
 
-  #open(): Open {
+  #open(effect: 'read' | 'write'): Open {
     const { baseUrl, keepAliveS, observer } = this.#options;
     const client = new Client(baseUrl.origin, {
       pipelining: 1,
@@ -145,29 +163,12 @@ export class Connections {
     });
     // Connections that are opened together do not end together.
     const expires = performance.now() + LIFE_MS * (0.8 + Math.random() / 5);
-    const open: Open = { client, generation: this.#generation, expires, idleSince: 0, idleMs: 0 };
+    const open: Open = {
+      ...{ dispatcher: client, generation: this.#generation, expires },
+      ...{ effect, idleSince: 0, idleMs: 0 },
+    };
     client.on('disconnect', (_origin, _targets, error) => this.#onClose(open, error));
     return open;
-  }
-
-  /** @param headers those of a complete response, or null */
-  #release(
-    open: Open,
-    effect: 'read' | 'write',
-    headers: IncomingHttpHeaders | null,
-    sent: Sent,
-  ): void {
-    if (sent === 'yes') {
-      if (effect === 'read') this.#keepAlive.answered(open.idleMs);
-      open.idleMs = 0;
-    }
-    // Without a response, the request may still be waiting for its connection.
-    if (!headers) return void open.client.destroy(() => {});
-    this.#keepAlive.announced(headers);
-    const isCurrent = this.#isShared && open.generation === this.#generation;
-    if (!isCurrent) return void open.client.close(() => {});
-    open.idleSince = performance.now();
-    this.#resting.push(open);
   }
 
   /** Lets connections be used that have rested. If they are too many, those that were idle for longest are closed. */
@@ -176,15 +177,15 @@ export class Connections {
       if (now - first.idleSince < REST_MS) break;
       this.#resting.shift();
       this.#rested.push(first);
+      if (this.#rested.length > MAX_RESTED) destroy(this.#rested.shift());
     }
-    while (this.#rested.length > MAX_RESTED) this.#rested.shift()?.client.destroy(() => {});
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
   #onClose(open: Open, { code = '', message }: { code?: string; message: string }): void {
     const now = performance.now();
     if (remove(this.#rested, open) || remove(this.#resting, open)) {
-      open.client.destroy(() => {});
+      destroy(open);
       open.idleMs = now - open.idleSince;
     }
     const { observer } = this.#options;
@@ -201,3 +202,48 @@ export class Connections {
 
 /** The codes of undici's errors, and of the system's, if the connection was closed by the service. */
 const isBreak = /^UND_ERR_SOCKET$|^E/;
+
+/** Closes a connection at once, without waiting for its request. */
+function destroy(open: Open | undefined): void {
+  open?.dispatcher.destroy(() => {});
+}
+
+/**
+ * How long the service certainly keeps an idle connection: as it announces or its operator says, until it closes one earlier, or
+ * as long as connections were idle on which it then answered a read. All durations are in milliseconds.
+ */
+class KeepAlive {
+  #keptMs: number;
+  /** Until then, nothing is learned. 0 if the service has not closed a connection too early yet. */
+  #learnsFrom = 0;
+
+  /** @param configuredS what its operator says, in seconds */
+  constructor(configuredS = 0) {
+    this.#keptMs = configuredS * 1000;
+  }
+
+  /** For how long an idle connection is certainly kept. */
+  get certainMs(): number {
+    return Math.min(this.#keptMs - Math.min(this.#keptMs / 2, MAX_MARGIN_MS), MAX_CERTAIN_MS);
+  }
+
+  /** The service has announced a time with these headers. It is no longer believed once it has proved wrong. */
+  announced(headers: IncomingHttpHeaders): void {
+    const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
+    if (this.#learnsFrom > 0 || seconds === undefined) return;
+    this.#keptMs = Math.max(this.#keptMs, Number(seconds) * 1000);
+  }
+
+  /** The service has answered on a connection that was idle for so long. */
+  answered(idleMs: number): void {
+    if (performance.now() >= this.#learnsFrom) this.#keptMs = Math.max(this.#keptMs, idleMs);
+  }
+
+  /** The service has closed a connection that was idle for so long. Returns whether it was expected to keep it. */
+  closed(idleMs: number): boolean {
+    const isEarly = idleMs < this.certainMs;
+    this.#keptMs = isEarly ? 0 : Math.min(this.#keptMs, idleMs);
+    if (isEarly) this.#learnsFrom = performance.now() + RELEARN_MS;
+    return isEarly;
+  }
+}

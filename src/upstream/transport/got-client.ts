@@ -55,7 +55,7 @@ export function createTransport(options: TransportOptions) {
         isGetWrite && uniqueParam !== undefined ? uniqueSearch(uniqueParam, search) : '';
       const path = request.path + search + unique;
       const sent = { ...request, path, headers, body: body ?? null };
-      return exchange.send(sent, () => connections.acquire(effect), endIteration);
+      return exchange.send(sent, connections, endIteration);
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {

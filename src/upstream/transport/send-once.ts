@@ -14,11 +14,15 @@ export type RawResponse = {
 
 /** A connection for one exchange. */
 export type Connection = {
-  dispatcher: Dispatcher;
+  readonly dispatcher: Dispatcher;
   /** Whether the connection closes after the exchange. */
   reset?: boolean;
+};
+
+export type ConnectionSource = {
+  acquire(effect: 'read' | 'write'): Connection;
   /** Called when the exchange is over, with the headers of a complete response, or null. */
-  release?(headers: IncomingHttpHeaders | null, sent: Sent): void;
+  release(connection: Connection, headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
 
 /** The most time and bytes for the body of a response whose status is not 2xx. After that, the connection is closed. */
@@ -31,13 +35,14 @@ const AT_ONCE = 65_536;
 export type ExchangeLimits = BodyLimits & {
   /** Ends the exchange. */
   signal: AbortSignal;
+  /** Resolves when there is memory to receive and decode so many bytes. Undefined if no wait is necessary. */
+  reserve(bytes: number): Promise<void> | undefined;
 };
 
 type ExchangeOptions = ExchangeLimits & {
+  effect: 'read' | 'write';
   /** Called right before the request is sent. Throws an UpstreamError if it may not be sent any more. */
   mayStart?: (() => void) | undefined;
-  /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
-  reserve(bytes: number): Promise<void> | undefined;
   /** Resolves when the next part of a long response may be received. Undefined if it may be received at once. */
   read(): Promise<void> | undefined;
 };
@@ -56,6 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   pausedStatus: number | undefined;
   readonly #limits: ExchangeOptions;
   readonly #response = Promise.withResolvers<RawResponse>();
+  #connections: ConnectionSource | undefined;
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #informational = 0;
@@ -78,7 +84,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
    */
   send(
     request: Dispatcher.DispatchOptions,
-    acquire: () => Connection,
+    connections: ConnectionSource,
     endIteration: EndIteration = setImmediate,
   ): Promise<RawResponse> {
     const { signal } = this.#limits;
@@ -87,7 +93,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     endIteration(() => {
       if (this.#ended) return;
       try {
-        this.#connection = acquire();
+        this.#connections = connections;
+        this.#connection = connections.acquire(this.#limits.effect);
         const { dispatcher, reset = false } = this.#connection;
         dispatcher.dispatch({ ...request, reset }, this);
       } catch (error) {
@@ -211,7 +218,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#errorTimer);
-    this.#connection?.release?.(complete, this.sent);
+    if (this.#connection) this.#connections?.release(this.#connection, complete, this.sent);
     const [statusCode, headers] = [this.#statusCode, this.#headers];
     this.#response.resolve({ statusCode, headers, rawBody });
   }

@@ -1,7 +1,5 @@
 import type { Duplex } from 'node:stream';
 
-type WriteCallback = (error?: Error | null) => void;
-
 /**
  * Keeps a socket readable after a write has failed. A service may reject a long request before it has read all of it, and close
  * the connection. The rest can then not be written, and Node would destroy the socket together with the response that has
@@ -10,13 +8,11 @@ type WriteCallback = (error?: Error | null) => void;
  */
 export function readAfterFailedWrite(socket: Duplex): void {
   const { _write: write, _writev: writev } = socket;
-  const ignoreError = (callback: WriteCallback) => (error?: Error | null) => {
-    if (!error) callback();
-  };
   socket._write = (chunk, encoding, callback) =>
-    write.call(socket, chunk, encoding, ignoreError(callback));
+    write.call(socket, chunk, encoding, (error) => error || callback());
   if (!writev) return;
-  socket._writev = (chunks, callback) => writev.call(socket, chunks, ignoreError(callback));
+  socket._writev = (chunks, callback) =>
+    writev.call(socket, chunks, (error) => error || callback());
 }
 
 /** The parser of undici on a socket: what takes the bytes that arrive, and what is called for the head of each response. */

@@ -26,8 +26,9 @@ async function attempt<Result>(
 ): Promise<Result> {
   const deadline = performance.now() + leftMs;
   if (circuit.isOpenFor(caller)) await circuit.admit(caller, deadline);
-  const end = circuit.begin(caller, deadline);
+  const begun = circuit.begin(deadline);
   const sent = send();
+  const end = (error?: unknown) => circuit.end(caller, begun, error);
   await sent.then(() => end(), end);
   return sent;
 }

@@ -528,7 +528,7 @@ test('at most 512 connections are idle after their rest, and those that were idl
   });
   closeAfterTest(() => connections.close());
   const taken = Array.from({ length: 514 }, () => connections.acquire('read'));
-  for (const { release } of taken) release({}, 'yes');
+  for (const open of taken) connections.release(open, {}, 'yes');
   expect(taken.some(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'))).toBe(false);
   pass(REST_MS);
   connections.acquire('read');
@@ -543,10 +543,10 @@ test('closing ends idle connections at once, and those in use after their respon
     observer: { opened() {}, closedEarly() {}, surplus() {} },
   });
   const [idle, inUse] = [connections.acquire('read'), connections.acquire('read')];
-  idle.release({}, 'yes');
+  connections.release(idle, {}, 'yes');
   connections.close();
   expect(idle.dispatcher).toMatchObject({ destroyed: true });
   expect(inUse.dispatcher).toMatchObject({ destroyed: false });
-  inUse.release({}, 'yes');
+  connections.release(inUse, {}, 'yes');
   expect(inUse.dispatcher).toMatchObject({ closed: true });
 });

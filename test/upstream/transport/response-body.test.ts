@@ -95,7 +95,10 @@ function bodyIn(
   rawBody: Buffer,
   limits: Partial<Parameters<typeof responseBody>[1]> = {},
 ) {
-  const all = { signal: neverAborted, maxBytes: 1_000_000, tryReserve: () => true, ...limits };
+  const all = {
+    ...{ signal: neverAborted, maxBytes: 1_000_000, tryReserve: () => true },
+    ...{ reserve: () => undefined, ...limits },
+  };
   const headers: object = { 'content-encoding': coding };
   return responseBody({ headers: { ...headers }, rawBody }, all);
 }

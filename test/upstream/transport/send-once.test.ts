@@ -20,16 +20,16 @@ function createClient(url: string, maxBytes = 1000) {
   closeAfterTest(() => pool.destroy());
   const released: unknown[] = [];
   const request = defineRequest(new URL('path', url), 'GET');
-  const connection = {
-    dispatcher: pool,
-    reset: false,
-    release: (headers: unknown) => void released.push(headers),
+  const connections = {
+    acquire: () => ({ dispatcher: pool }),
+    release: (_: unknown, headers: unknown) => void released.push(headers),
   };
   return {
     released,
     send(limits: Limits = {}) {
       const none = () => undefined;
       const own = {
+        effect: 'read' as const,
         signal: neverAborted,
         maxBytes,
         tryReserve: () => true,
@@ -37,7 +37,7 @@ function createClient(url: string, maxBytes = 1000) {
         reserve: none,
       };
       const exchange = new Exchange({ ...own, ...limits });
-      const response = exchange.send({ ...request, body: null }, () => connection);
+      const response = exchange.send({ ...request, body: null }, connections);
       return { exchange, response };
     },
   };
