@@ -4,7 +4,7 @@ import { createIterationLimit, type Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
 import type { Reservation } from '../admission/memory.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
+import { JsonLimitExceeded, parseJson, unusualNumber } from '../lib/json.ts';
 import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MiB, which is 16 MiB as base64, and 1 MiB for the rest. */
@@ -18,6 +18,9 @@ const jsonLimits = {
   /** Levels of lists and objects in a request body, as in documents. */
   nesting: 50,
 };
+
+/** Matches a text with more brackets than levels of nesting are allowed. Those in its strings count, too. */
+const manyBrackets = new RegExp(`^(?:[^[{]*[[{]){${jsonLimits.nesting + 1}}`);
 
 const limitNames = {
   values: 'values in its variables',
@@ -105,7 +108,11 @@ function pauseUntil(turn: Promise<void> | undefined, raw: IncomingMessage): void
  */
 function parse(body: Buffer): unknown {
   try {
-    return parseJson(utf8.decode(body), jsonLimits);
+    const json = utf8.decode(body);
+    // A short text has too few characters to exceed a limit.
+    const isShort = json.length < jsonLimits.composites && !manyBrackets.test(json);
+    const isPlain = isShort && !unusualNumber.test(json);
+    return isPlain ? (JSON.parse(json) as unknown) : parseJson(json, jsonLimits);
   } catch (error) {
     if (!(error instanceof JsonLimitExceeded)) throw new InvalidRequest(400);
     throw limitExceeded(limitNames[error.limit], jsonLimits[error.limit]);

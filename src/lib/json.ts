@@ -36,6 +36,8 @@ const MAX_DIGITS = 17;
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const integer = /^-?\d+$/;
+/** Matches a number that a double may change, or would make an integer (`1e-400`), and texts that look like such a number. */
+export const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
  * Parses JSON without changing numbers. A number becomes an object if a double would change its value, or if it is an
@@ -47,17 +49,38 @@ const integer = /^-?\d+$/;
  */
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   const found: JsonLimits = { values: 1, composites: 0, nesting: 0 };
-  const numbers = new LongNumbers(text, keepsDigits);
+  // What replaces the text up to `copied`: `marked`, followed by `parts`.
+  let [marked, copied, longCharacters] = ['', 0, 0];
   let previous = '';
+  const parts: string[] = [];
+  /** Visits the number that begins at an index, and returns where it ends. Puts an object in its place if it must be kept. */
+  const endOfNumber = (start: number) => {
+    const mantissa = endOfDigits(text, start);
+    const hasExponent = text[mantissa] === 'e' || text[mantissa] === 'E';
+    const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
+    // A double keeps the value of a number with fewer characters and a shorter exponent. Most numbers are like that, and are
+    // not copied from the text.
+    const isLong = end - start >= 16 || end - mantissa > 3;
+    const kept = (isLong || keepsDigits) && textToKeep(text.slice(start, end), keepsDigits);
+    if (isLong || kept) longCharacters += Math.max(end - start, 20);
+    if (longCharacters > MAX_LONG_CHARACTERS) throw new JsonLimitExceeded('values');
+    if (!kept) return end;
+    // A reviver, which is called for every value, would take five times as long.
+    parts.push(text.slice(copied, start), '{"', NUMBER, '":"', kept, '"}');
+    copied = end;
+    // V8 does not copy a text that is added to another one until the whole text is read, and would keep each part until then.
+    if (parts.length > 5000) marked += parts.splice(0).join('');
+    return end;
+  };
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char <= ' ') continue;
     if (char === '"') at = endOfString(text, at);
-    else if (isInNumber(char)) at = numbers.endOf(at) - 1;
+    else if (isInNumber(char)) at = endOfNumber(at) - 1;
     else count(found, char, previous, limits);
     previous = char;
   }
-  return JSON.parse(numbers.marked());
+  return JSON.parse(copied > 0 ? marked + parts.join('') + text.slice(copied) : text);
 }
 
 /** Counts what a character begins or ends, which is outside of strings and numbers. Throws a JsonLimitExceeded. */
@@ -75,51 +98,6 @@ function count(found: JsonLimits, char: string, previous: string, limits: JsonLi
   if (found.nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
   if (found.composites > limits.composites) throw new JsonLimitExceeded('composites');
   if (found.values > limits.values) throw new JsonLimitExceeded('values');
-}
-
-/** Puts objects in place of long numbers. A reviver, which is called for every value, would take several times as long as parsing. */
-class LongNumbers {
-  readonly #text: string;
-  readonly #keepsDigits: boolean;
-  /** What replaces the text up to `copied`: `marked`, followed by `parts`. */
-  #marked = '';
-  #copied = 0;
-  readonly #parts: string[] = [];
-  #characters = 0;
-
-  constructor(text: string, keepsDigits: boolean) {
-    this.#text = text;
-    this.#keepsDigits = keepsDigits;
-  }
-
-  /** Visits the number that begins at an index, and returns where it ends. Throws a JsonLimitExceeded. */
-  endOf(start: number): number {
-    const mantissa = endOfDigits(this.#text, start);
-    const hasExponent = this.#text[mantissa] === 'e' || this.#text[mantissa] === 'E';
-    const end = hasExponent ? endOfDigits(this.#text, mantissa + 1) : mantissa;
-    // A double keeps the value of a number with fewer characters and a shorter exponent. Most numbers are like that, and are
-    // not copied from the text.
-    const isLong = end - start >= 16 || end - mantissa > 3;
-    if (!isLong && !this.#keepsDigits) return end;
-    const kept = textToKeep(this.#text.slice(start, end), this.#keepsDigits);
-    if (isLong || kept) this.#characters += Math.max(end - start, 20);
-    if (this.#characters > MAX_LONG_CHARACTERS) throw new JsonLimitExceeded('values');
-    if (kept) this.#replace(start, end, kept);
-    return end;
-  }
-
-  #replace(start: number, end: number, kept: string): void {
-    this.#parts.push(this.#text.slice(this.#copied, start), '{"', NUMBER, '":"', kept, '"}');
-    this.#copied = end;
-    // V8 does not copy a text that is added to another one until the whole text is read, and would keep each part until then.
-    if (this.#parts.length > 5000) this.#marked += this.#parts.splice(0).join('');
-  }
-
-  /** The text with objects in place of the long numbers that were visited. */
-  marked(): string {
-    if (this.#copied === 0) return this.#text;
-    return this.#marked + this.#parts.join('') + this.#text.slice(this.#copied);
-  }
 }
 
 /** The text of a number that `parseJson` kept as an object. Undefined for all other values. */

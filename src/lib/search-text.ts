@@ -37,8 +37,7 @@ export async function prepareSearch<Item>(
   const others = new LinesBuilder(items.length, [foldWithSpellings, foldText]);
   const codes = new LinesBuilder(items.length, [foldCodes]);
   for (let start = 0, end = 0; start < items.length; start = end) {
-    const wait = turn();
-    if (wait) await wait;
+    await turn();
     let [texts, codeTexts] = ['', ''];
     while (end < items.length && texts.length + codeTexts.length < PART_LENGTH) {
       const item = textsOf(items[end] as Item); // The index is in range.

@@ -10,8 +10,7 @@ export async function sortInTurns<Item>(
   const all = [...items];
   let sorted: Item[][] = [];
   for (let start = 0; start < all.length; start += PART) {
-    const wait = turn();
-    if (wait) await wait;
+    await turn();
     sorted.push(all.slice(start, start + PART).sort(compare));
   }
   while (sorted.length > 1) {
@@ -31,20 +30,13 @@ async function merge<Item>(
   turn: () => Promise<void> | undefined,
 ): Promise<Item[]> {
   const merged: Item[] = [];
-  let [l, r] = [0, 0];
-  while (l < left.length && r < right.length) {
-    if (merged.length % PART === 0) {
-      const wait = turn();
-      if (wait) await wait;
-    }
-    const [a, b] = [left[l] as Item, right[r] as Item]; // Both indexes are in range.
-    if (compare(a, b) <= 0) {
-      merged.push(a);
-      l += 1;
-    } else {
-      merged.push(b);
-      r += 1;
-    }
+  for (let [l, r] = [0, 0]; l < left.length || r < right.length; ) {
+    if (merged.length % PART === 0) await turn();
+    const [a, b] = [left[l] as Item, right[r] as Item]; // If an index is out of range, the other one is not.
+    const isLeft = r === right.length || (l < left.length && compare(a, b) <= 0);
+    merged.push(isLeft ? a : b);
+    if (isLeft) l += 1;
+    else r += 1;
   }
-  return [...merged, ...left.slice(l), ...right.slice(r)];
+  return merged;
 }

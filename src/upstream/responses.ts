@@ -1,5 +1,11 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { JsonLimitExceeded, type JsonLimits, numberText, parseJson } from '../lib/json.ts';
+import {
+  JsonLimitExceeded,
+  type JsonLimits,
+  numberText,
+  parseJson,
+  unusualNumber,
+} from '../lib/json.ts';
 import {
   ContractFault,
   exactInteger,
@@ -19,8 +25,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The most lists and objects in a response. 16 MB of typical codes have 250,000, and empty ones take 50 times their text. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
-/** Matches a number that a double may change, or would make an integer (`1e-400`), and texts that look like such a number. */
-const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
  * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if
