@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { core, type z } from 'zod';
 import { InputFaults, type Path } from '../errors/input-fault.ts';
-import type { Context } from './resolver-context.ts';
+import type { Context } from './request-context.ts';
 
 /** Returns the type of the arguments of a field, with these settings. */
 export type ArgumentCheck = (settings: Settings) => z.ZodType;

@@ -7,12 +7,11 @@ import {
   Kind,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Context } from './resolver-context.ts';
 import type { Variables } from './selection-cost.ts';
 
 /** The compiled form of an operation. If the result has no data, no resolver has run. */
 export type Compiled = (
-  context: Context,
+  context: object,
   variables: Variables,
 ) => Partial<ExecutionResult> | Promise<Partial<ExecutionResult>>;
 

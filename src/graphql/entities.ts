@@ -1,6 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, missingToken } from '../errors/gateway-error.ts';
 import type { Index, Loaders } from './loaders.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -30,8 +30,9 @@ export const createEntityResolver =
   (entities: Entities): GraphQLFieldResolver<unknown, RequestContext> =>
   async (_, args, context, info) => {
     const representations: readonly unknown[] = args.representations;
-    const loaders = context.loaders(); // Throws if the request has no token.
-    const limits = context.limits();
+    const { limits } = context;
+    if (!limits) throw missingToken();
+    const loaders = context.loaders();
     limits.admitReferences(representations.length, info);
     const references: (Reference | null | GatewayError)[] = [];
     const lists = new Map<string, Reference>();
@@ -40,7 +41,7 @@ export const createEntityResolver =
       references.push(reference);
       if (reference instanceof GatewayError) limits.admitFailure(reference);
       else if (reference) {
-        limits.admitLookup(reference.list);
+        limits.countLookup(reference.list);
         lists.set(reference.list, reference);
       }
     }

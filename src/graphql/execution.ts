@@ -41,10 +41,9 @@ export function createExecution(
   };
   const listener: GraphQLRequestListener<RequestContext> = {
     responseForOperation({ operation, request, contextValue, response: { http } }) {
-      const { document, state } = contextValue;
+      const { document, state, limits } = contextValue;
       // Apollo would execute a document that is not checked.
       if (!document) throw new Error('The document of a request was not checked.');
-      const limits = contextValue.scope ? contextValue.limits() : undefined;
       const respond = (singleResult: FormattedExecutionResult) => {
         const response = { http, body: { kind: 'single' as const, singleResult } };
         return limits?.admitResponse(singleResult)?.then(() => response) ?? response;
@@ -103,15 +102,16 @@ async function run(
   operation: OperationDefinitionNode,
   { variables = {}, operationName }: GraphQLRequest,
   contextValue: RequestContext,
-  /** Undefined if the request has no token. Compiling is expensive, so such a request is not compiled. */
-  limits: ResponseLimits | undefined,
+  /** Null if the request has no token. Compiling is expensive, so such a request is not compiled. */
+  limits: ResponseLimits | null,
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
     const extensions = { code: 'BAD_REQUEST', http: { status: 400 } };
     throw new GraphQLError('Subscriptions are not supported.', { extensions });
   }
   checkInput(document, operation, variables);
-  checkResponseName(operation, contextValue.scope?.idempotencyResponseName);
+  const { idempotencyResponseName: responseName } = contextValue.scope ?? {};
+  if (responseName !== undefined) checkResponseName(operation, responseName);
   const runCompiled = (threshold?: number) => {
     const compiled = findCompiled(document, operation, variables, threshold);
     limits?.start('compiled');

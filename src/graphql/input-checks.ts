@@ -174,9 +174,9 @@ const namePattern = /^[_A-Za-z][_0-9A-Za-z]{0,254}$/;
 /** Checks the header `Idempotency-Response-Name`, by which a router names the field in the client's mutation. Throws `BAD_USER_INPUT`. */
 export function checkResponseName(
   { operation, selectionSet }: OperationDefinitionNode,
-  name: string | undefined,
+  name: string,
 ): void {
-  if (name === undefined || operation !== OperationTypeNode.MUTATION) return;
+  if (operation !== OperationTypeNode.MUTATION) return;
   const { selections } = selectionSet;
   const isOneField = selections.length === 1 && selections[0]?.kind === Kind.FIELD;
   const isName = namePattern.test(name);

@@ -13,6 +13,9 @@ export type Index = ReadonlyMap<string, object>;
 /** A list, with what was made of it for all requests that share it, by the functions that made it. */
 type Shared<Item> = readonly Item[] & { made?: Map<unknown, Promise<unknown>> };
 
+/** A list that is read once for a request, or the error of its call. Lookups with the same id are equal. */
+type Lookup = { id: string; read: () => Promise<ListResponse<object> | Error> };
+
 /** Makes something of a list. Calls `turn` before each part of the work, which waits for CPU time. */
 type MakeOnce<Item, Value> = (
   list: readonly Item[],
@@ -26,8 +29,8 @@ export function createLoaders(
   limits: ResponseLimits,
 ) {
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
-  const lists = createLoader<ListResponse<object>>(scope);
-  const indexes = createLoader<Index>(scope);
+  const lists = createListLoader(scope);
+  const indexes = new Map<string, Promise<Index>>();
 
   /**
    * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
@@ -40,14 +43,18 @@ export function createLoaders(
     key: string,
   ): Promise<Omit<List, 'list'> & { list: Item[] }> {
     const id = request.operation.name + request.search;
-    limits.admitLookup(key);
+    limits.countLookup(key);
     const read = async () => {
-      limits.admitLookup(key); // Checks again, because by now all root fields have started and are counted.
-      const response = await calls.read(request, scope);
-      const items = toItems(response);
-      limits.noteTexts(items, response.bytes + items.length * addedBytes);
-      // The service's own list is left out, so that its memory is free once no request shares the response.
-      return { ...response, list: items };
+      try {
+        limits.checkLookups(); // By now all root fields have started and are counted.
+        const response = await calls.read(request, scope);
+        const items = toItems(response);
+        limits.noteTexts(items, response.bytes + items.length * addedBytes);
+        // The service's own list is left out, so that its memory is free once no request shares the response.
+        return { ...response, list: items };
+      } catch (error) {
+        return error as Error;
+      }
     };
     // Reads with the same id are of the same operation, and so have the same types.
     return lists.load({ id, read }) as Promise<Omit<List, 'list'> & { list: Item[] }>;
@@ -66,7 +73,9 @@ export function createLoaders(
       const list = await read();
       return derive(list, () => indexOf(list, keyOf));
     };
-    return indexes.load({ id, read: readIndex });
+    const reading = indexes.get(id) ?? readIndex();
+    indexes.set(id, reading);
+    return reading;
   }
 
   /** Makes something of a list once for all requests that share it, which have the same caller, even if a client disconnects. */
@@ -94,17 +103,20 @@ function indexOf<Item extends object>(
   return new Map(entries.filter((entry): entry is [string, Item] => entry[0] !== null));
 }
 
-/** Something that is read once for a request. Lookups with the same id are equal. */
-type Lookup<Value> = { id: string; read: () => Promise<Value> };
-
-function createLoader<Value>({ turn }: RequestScope): DataLoader<Lookup<Value>, Value, string> {
-  const loadAll = async (lookups: readonly Lookup<Value>[]) => {
-    const results = await Promise.all(
-      lookups.map(({ read }) => read().catch((error: Error) => error)),
-    );
+function createListLoader({ turn }: RequestScope) {
+  const readAll = async (lookups: readonly Lookup[]) => {
+    // None of them rejects, so that one may fail while another one is waited for.
+    const reading = lookups.map(({ read }) => read());
+    const results: (ListResponse<object> | Error)[] = [];
+    let hasFailed = false;
+    for (const one of reading) {
+      const result = await one;
+      hasFailed ||= result instanceof Error;
+      results.push(result);
+    }
     // Each field that waits for a failed call gets an error of its own, and hundreds of requests may wait for the same call.
-    if (results.some((result) => result instanceof Error)) await turn();
+    if (hasFailed) await turn();
     return results;
   };
-  return new DataLoader(loadAll, { cacheKeyFn: ({ id }) => id });
+  return new DataLoader(readAll, { cacheKeyFn: ({ id }: Lookup) => id });
 }

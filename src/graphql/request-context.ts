@@ -1,21 +1,40 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { missingToken } from '../errors/gateway-error.ts';
 import type { IdempotentCalls } from '../idempotency/idempotent-call.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Calls } from '../upstream/call.ts';
+import type { Encoded, WriteOperation } from '../upstream/operations.ts';
+import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { GraphqlDocument } from './document.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
-import type { Context } from './resolver-context.ts';
 import { ResponseLimits } from './response-limits.ts';
 
-/** The context of a request. If the request has no token, its functions throw `UNAUTHENTICATED`. */
+/** The context of resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
+export type Context = {
+  /** Sends a write for a root field. Rejects only if the write had no effect. */
+  write<Result>(
+    request: Encoded<WriteOperation<Result>>,
+    field: Pick<GraphQLResolveInfo, 'path'>,
+  ): Promise<Result | OutcomeUnknown>;
+  /** The reads of this request. Equal ones are made once. */
+  loaders(): Loaders;
+  /** Closes an idempotency key of the caller. */
+  settle(key: string, ageMs: number | null | undefined): ReturnType<IdempotentCalls['settle']>;
+  /** The name of the query parameter for a CSV option, if it is configured. */
+  csvOptionParam: string | undefined;
+  /** The workflow actions that the configuration allows. */
+  workflowActions: readonly string[];
+};
+
+/** The context of a request. */
 export type RequestContext = Context & {
   /** Undefined if the request names no document. */
   readonly document: GraphqlDocument | undefined;
   readonly scope: RequestScope | null;
   readonly state: RequestState;
-  /** The limits of its response. */
-  limits(): ResponseLimits;
+  /** The limits of its response. Null if the request has no token. */
+  readonly limits: ResponseLimits | null;
 };
 
 export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {
@@ -38,21 +57,19 @@ export function createContext(
     document,
     scope,
     state,
-    write: async (request, { path }) =>
-      calls.write({ ...request, responseName: String(path.key) }, required(scope)),
+    limits,
+    write: (request, { path }) =>
+      calls.write({ ...request, responseName: String(path.key) }, scope ?? noToken()),
     loaders() {
-      loaders ??= createLoaders(calls, required(scope), required(limits));
+      loaders ??= createLoaders(calls, scope ?? noToken(), limits ?? noToken());
       return loaders;
     },
-    limits: () => required(limits),
-    settle: async (key, ageMs) => keys.settle(key, ageMs, required(scope)),
+    settle: (key, ageMs) => keys.settle(key, ageMs, scope ?? noToken()),
     csvOptionParam,
     workflowActions,
   };
 }
 
-/** Returns a value that only a request with a token has. Throws `UNAUTHENTICATED` without it. */
-function required<Value>(value: Value | null): Value {
-  if (value === null) throw missingToken();
-  return value;
+function noToken(): never {
+  throw missingToken();
 }

@@ -3,7 +3,7 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { selectionOf, sizeOf } from './selection-cost.ts';
+import { addSize, selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
@@ -13,6 +13,8 @@ export const MAX_LOOKUPS = 200;
 const MAX_FIELDS = 500_000;
 /** How many fields of one list graphql-js executes at most. It takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
+/** A response of so many bytes is encoded at once. It takes 0.2 ms. */
+const SHORT_RESPONSE = 65_536;
 /**
  * The lengths to which the texts of an outcome may be cut, in characters. The first that fits is used, or the last, which
  * is as long as the name of a field: a cut one would be that of another write.
@@ -58,7 +60,7 @@ export class ResponseLimits {
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many of them, or of their fields. */
   admitReferences(count: number, info: GraphQLResolveInfo): void {
     this.#counted.references += count;
-    this.#checkLookups();
+    this.checkLookups();
     this.#checkFields(count * selectionOf(info).fields);
   }
 
@@ -68,14 +70,16 @@ export class ResponseLimits {
     if (this.#counted.failed > 500) throw error; // More errors would take 100 ms.
   }
 
-  /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
-  admitLookup(key: string): void {
+  /** Counts a list that will be read, by its key. */
+  countLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
-    this.#checkLookups();
   }
 
-  /** Throws if too many references or lists were counted. Then nothing more is sent, not even for other fields. */
-  #checkLookups(): void {
+  /**
+   * Throws `OPERATION_LIMIT_EXCEEDED` if too many references or lists were counted. Then nothing more is sent, not even for other
+   * fields.
+   */
+  checkLookups(): void {
     if (this.#counted.references > MAX_REFERENCES) {
       throw limitExceeded('entity representations', MAX_REFERENCES);
     }
@@ -95,19 +99,24 @@ export class ResponseLimits {
    * be too large, and `OVERLOADED` if there is no memory for it.
    */
   admitResult(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
-    const admit = () => this.#admitNow(result, info);
-    return this.#scope.turn(this.#scope.signal)?.then(admit) ?? admit();
+    const { signal } = this.#scope;
+    const turn = this.#scope.turn(signal);
+    return turn ? turn.then(() => this.#admit(result, info)) : this.#admit(result, info);
   }
 
-  #admitNow(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
-    const selection = selectionOf(info);
-    // This is first, because measuring the texts of rejected lists would take time.
-    const { fields } = sizeOf(result, selection);
+  #admit(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
+    const { fields, bytes, texts } = addSize(
+      { fields: 0, bytes: 0, texts: [] },
+      result,
+      selectionOf(info),
+    );
     this.#checkFields(fields);
     this.#counted.fields += fields;
-    const { bytes } = sizeOf(result, selection, (value) => this.#textsOf(value));
-    this.#counted.bytes += bytes;
-    return this.#scope.reservation.reserve(fields * 100 + bytes, this.#scope.signal);
+    let all = bytes;
+    // This is last, because measuring the texts of rejected lists would take time.
+    for (const [value, times] of texts) all += times * this.#textsOf(value);
+    this.#counted.bytes += all;
+    return this.#scope.reservation.reserve(fields * 100 + all, this.#scope.signal);
   }
 
   /** Throws if a response may not have so many more fields. The lists that were counted before stay in it. */
@@ -118,12 +127,12 @@ export class ResponseLimits {
     if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
   }
 
-  /** The length of the texts of a list, or of an object without the objects in it, as JSON. */
+  /** The length of the texts of a list, or of an object without the objects in it, as JSON. Each field has 100 bytes for a number. */
   #textsOf(value: object): number {
     if (Array.isArray(value)) return this.#lists.get(value) ?? jsonLength(value);
-    return Object.values(value)
-      .filter((one) => typeof one !== 'object')
-      .reduce<number>((sum, one) => sum + jsonLength(one), 0);
+    let length = 0;
+    for (const one of Object.values(value)) if (typeof one === 'string') length += jsonLength(one);
+    return length;
   }
 
   /**
@@ -131,37 +140,45 @@ export class ResponseLimits {
    * must reach the client.
    */
   fitOutcome(outcome: object, info: GraphQLResolveInfo): unknown {
-    const shorten = () => this.#fitNow(outcome, info);
-    return this.#scope.turn()?.then(shorten) ?? shorten();
+    const { fields } = selectionOf(info);
+    const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
+    const bytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
+    const bytes = bytesOf(outcome);
+    if (bytes <= SHORT_RESPONSE && this.#tryHold(bytes, items)) return outcome;
+    const cut = () => {
+      let fitting: unknown = outcome;
+      for (const maxLength of OUTCOME_TEXTS) {
+        if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
+        if (this.#tryHold(bytesOf(fitting), items)) break;
+      }
+      return fitting;
+    };
+    return this.#scope.turn()?.then(cut) ?? cut();
   }
 
-  #fitNow(outcome: object, info: GraphQLResolveInfo): unknown {
-    const { fields } = selectionOf(info);
-    let fitting: unknown = outcome;
-    for (const maxLength of OUTCOME_TEXTS) {
-      if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
-      const bytes = jsonLength(fitting) * fields;
-      const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
-      const isInLimits = // docs/reference/limits.md
-        this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
-      if (!isInLimits || !this.#scope.reservation.tryReserve(bytes)) continue;
-      this.#outcomeBytes += bytes;
-      this.#counted.fields += items;
-      break;
-    }
-    return fitting;
+  /** Holds an outcome of so many bytes and items, if it fits (docs/reference/limits.md). */
+  #tryHold(bytes: number, items: number): boolean {
+    const isInLimits =
+      this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
+    if (!isInLimits || !this.#scope.reservation.tryReserve(bytes)) return false;
+    this.#outcomeBytes += bytes;
+    this.#counted.fields += items;
+    return true;
   }
 
   /**
    * Resolves when the caller has CPU time to encode a response, also for a client that has disconnected, because the
-   * response may have the outcome of a write. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too long.
+   * response may have the outcome of a write. Undefined if it needs no wait. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too
+   * long.
    */
   admitResponse(result: object): Promise<void> | undefined {
-    const admit = () => this.#admitLength(result);
-    return this.#scope.turn()?.then(admit) ?? admit();
+    const bytes = this.#counted.bytes + this.#outcomeBytes;
+    if (bytes <= SHORT_RESPONSE && !('errors' in result)) return undefined;
+    const check = () => this.#checkLength(result);
+    return this.#scope.turn()?.then(check) ?? check();
   }
 
-  #admitLength(result: object): undefined {
+  #checkLength(result: object): undefined {
     // A response without more bytes than this cannot be too long.
     const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
     // Outcomes of writes have been cut to reserved memory, and a response with only errors is bounded by its request.

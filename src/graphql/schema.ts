@@ -47,19 +47,15 @@ export function createSchema(parts: SchemaParts): GraphQLSchema {
 
 type Member = { __typename?: string; code?: string; invoiceId?: string | null };
 
-/** The result of a root field within the limits, or a promise of it. */
+/** The result of a root field within the limits, or a promise of it. Only a request without a token has none. */
 function limited(
-  result: unknown,
+  result: object,
   isWrite: boolean,
-  context: RequestContext,
+  { limits }: RequestContext,
   info: GraphQLResolveInfo,
 ): unknown {
-  const member: Member = Object(result);
-  if (isWrite) return context.limits().fitOutcome(member, info);
-  // Union members and lists of entities are limited. Others need no token.
-  const isLimited = member.__typename !== undefined || Array.isArray(result);
-  const admitting = isLimited ? context.limits().admitResult(member, info) : undefined;
-  return admitting ? admitting.then(() => result) : result;
+  if (isWrite) return limits?.fitOutcome(result, info);
+  return limits?.admitResult(result, info)?.then(() => result) ?? result;
 }
 
 /** Adds a span to a root field, checks of token and arguments, and limits of its result. Without `check`, it needs no token. */
@@ -86,7 +82,7 @@ function observed(
         const result = await resolve(source, args, context, info);
         const member: Member = Object(result);
         note(member.__typename ?? 'ok', member);
-        const limiting = limited(result, isWrite, context, info);
+        const limiting = limited(Object(result), isWrite, context, info);
         return isPromise(limiting) ? await limiting : limiting;
       } catch (error) {
         note(codeOf(error));

@@ -54,39 +54,35 @@ type SelectionCost = typeof nothing & {
 };
 const noCost = (): SelectionCost => ({ ...nothing, children: new Map() });
 
-/** The fields that are executed, including those of each list item, and the bytes of their JSON at most. */
-export type Size = { fields: number; bytes: number };
+/** What a value takes in a response. */
+export type Size = {
+  /** The fields that are executed, including those of each list item. */
+  fields: number;
+  /** The bytes of their JSON at most, without texts. */
+  bytes: number;
+  /** The lists and objects in it, and by how many fields each is selected, every one of which may have all of its texts. */
+  texts: [value: object, fields: number][];
+};
 
-/**
- * What a value takes in a response. Each of its fields may have all of its texts. `textsOf` returns their length as JSON, of an
- * object without what is inside of its fields.
- */
-export function sizeOf(
-  value: unknown,
-  selection: SelectionCost,
-  textsOf: (value: object) => number = () => 0,
-): Size {
+/** Adds what a value takes to a size, and returns it. */
+export function addSize(size: Size, value: unknown, selection: SelectionCost): Size {
   const { fields, length, children } = selection;
-  const size: Size = { fields: 0, bytes: 0 };
   if (typeof value !== 'object' || value === null) return size;
   if (Array.isArray(value) && children.size > 0) {
-    for (const item of value) {
-      const inner = sizeOf(item, selection, textsOf);
-      size.fields += inner.fields;
-      size.bytes += inner.bytes;
-    }
+    for (const item of value) addSize(size, item, selection);
     return size;
   }
   const count = Array.isArray(value) ? value.length : 1;
   let own = fields;
-  for (const [name, child] of children) {
-    const inner = sizeOf(Reflect.get(value, name), child, textsOf);
-    own -= child.fields;
-    size.fields += inner.fields - child.fields;
-    size.bytes += inner.bytes - child.length;
-  }
   size.fields += fields * count;
-  size.bytes += length * count + own * textsOf(value);
+  size.bytes += length * count;
+  for (const [name, child] of children) {
+    own -= child.fields;
+    size.fields -= child.fields;
+    size.bytes -= child.length;
+    addSize(size, Reflect.get(value, name), child);
+  }
+  size.texts.push([value, own]);
   return size;
 }
 
@@ -167,20 +163,23 @@ const constant = new WeakMap<SelectionSetNode, SelectionCost>();
 
 /** What is selected of a field's value, at all levels. */
 export function selectionOf(info: GraphQLResolveInfo): SelectionCost {
-  const { fieldNodes, fragments, schema, variableValues } = info;
+  const [first, ...more] = info.fieldNodes;
+  if (first && more.length === 0) return selectionAt(first, info);
   const sum = noCost();
-  for (const { selectionSet } of fieldNodes) {
-    if (!selectionSet) continue;
-    let cost = constant.get(selectionSet);
-    if (!cost) {
-      const all = new Map(Object.entries(fragments));
-      cost = selectionCosts(schema, all)(selectionSet);
-      if (cost.directives === 0) constant.set(selectionSet, cost);
-      else cost = selectionCosts(schema, all, variableValues)(selectionSet);
-    }
-    add(sum, cost);
-  }
+  for (const node of info.fieldNodes) add(sum, selectionAt(node, info));
   return sum;
+}
+
+function selectionAt({ selectionSet }: FieldNode, info: GraphQLResolveInfo): SelectionCost {
+  const known = selectionSet && constant.get(selectionSet);
+  if (known || !selectionSet) return known ?? noCost();
+  const fragments = new Map(Object.entries(info.fragments));
+  const cost = selectionCosts(info.schema, fragments)(selectionSet);
+  if (cost.directives > 0) {
+    return selectionCosts(info.schema, fragments, info.variableValues)(selectionSet);
+  }
+  constant.set(selectionSet, cost);
+  return cost;
 }
 
 /** Whether the `@include` and `@skip` of a selection let it be executed with these values. */

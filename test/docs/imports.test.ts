@@ -36,7 +36,7 @@ const allowed: Record<string, string> = {
     'lib/strict-json.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
   resolvers:
     'errors/ graphql/argument-checks.ts graphql/entities.ts graphql/loaders.ts graphql/schema.ts lib/ upstream/ generated/ graphql',
-  generated: 'graphql/resolver-context.ts resolvers/gl-code.ts graphql',
+  generated: 'graphql/request-context.ts resolvers/gl-code.ts graphql',
 };
 
 /** Packages that a folder may import only if its list names them. */

@@ -87,6 +87,17 @@ test('the outcome of a write is encoded in a turn, also if its client disconnect
   expect(turn.mock.calls).toEqual([[]]); // Without a signal.
 });
 
+test('a short outcome, and a short response without errors, need no turn', async () => {
+  const turn = jest.fn(scopeOf().turn);
+  const limits = limitsOf(createMemory(8 * MEGABYTE), turn);
+  const written = { message: 'm'.repeat(1000) };
+  await execute('message', (info) => limits.fitOutcome(written, info));
+  await limits.admitResponse({ data: written });
+  expect(turn).not.toHaveBeenCalled();
+  await limits.admitResponse({ data: written, errors: [] });
+  expect(turn).toHaveBeenCalledTimes(1);
+});
+
 test('errors are made of a failed call in a turn, also if the client disconnected', async () => {
   const service = await startService(reply(404));
   const turn = jest.fn(scopeOf().turn);
