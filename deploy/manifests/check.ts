@@ -5,7 +5,7 @@ import { variables } from '../../testkit/config.ts';
 import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
 import { rejections } from './harmful-edits.ts';
-import { declare, validate } from './models.ts';
+import { declare, resourcesOf } from './models.ts';
 import { check, expectSame } from './report.ts';
 import { checksOf } from './resources.ts';
 import { checkSettings, faultOf } from './settings-table.ts';
@@ -37,7 +37,7 @@ for (const [name, values] of Object.entries(renderings)) {
   check(`helm, ${name}: helm lint, helm template and the schemas of Kubernetes`, () => {
     lint(values);
     manifests.push(...render(values));
-    manifests.forEach(validate);
+    resourcesOf(manifests);
   });
   if (manifests.length === 0) continue;
   for (const [what, run] of checksOf(manifests)) check(`helm, ${name}: ${what}`, run);
@@ -46,7 +46,7 @@ for (const [name, values] of Object.entries(renderings)) {
 
 check('helm: everything can be turned off', () => {
   const manifests = render([least]);
-  manifests.forEach(validate);
+  resourcesOf(manifests);
   const kinds = manifests.map(({ kind }) => kind).sort();
   if (kinds.join() !== 'Deployment,Service') throw new Error(kinds.join());
   rendered.push(...manifests);

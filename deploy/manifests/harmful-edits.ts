@@ -4,77 +4,57 @@ import { join } from 'node:path';
 import { chart, render } from './chart.ts';
 import { checksOf } from './resources.ts';
 
-/** An edit of the chart, and words of the fault that Helm or a check must find. */
-interface Edit {
-  readonly file: string;
-  readonly from: string | RegExp;
-  readonly to: string;
-  readonly fault: RegExp;
-}
+/** An edit of a file of the chart, and words of the fault that Helm or a check must find. */
+type Edit = [file: string, from: string | RegExp, to: string, fault: RegExp];
 
-const ofDeployment = (from: string, to: string, fault: RegExp): Edit => ({
-  file: 'templates/deployment.yaml',
-  from,
-  to,
-  fault,
-});
-
-const ofContainer = (from: string, to: string, fault: RegExp): Edit => ({
-  ...ofDeployment(from, to, fault),
-  file: 'templates/_helpers.tpl',
-});
-
-const selectsNothing = (file: string): Edit => ({
-  file: `templates/${file}`,
-  from: /\{\{- include "ledger-gateway.selector" [^}]+\}\}/,
-  to: 'app: nothing',
-  fault: /selects \{"app":"nothing"\}/,
-});
+const pods = 'templates/deployment.yaml';
+const container = 'templates/_helpers.tpl';
+const selector = /\{\{- include "ledger-gateway.selector" [^}]+\}\}/;
+const selectsNothing = (file: string): Edit => [
+  `templates/${file}`,
+  selector,
+  'app: nothing',
+  /selects \{"app":"nothing"\}/,
+];
 
 const edits: Record<string, Edit> = {
-  'a process of root': ofDeployment('runAsNonRoot: true', 'runAsNonRoot: false', /runAsNonRoot/),
-  'a root file system that can be written': ofContainer(
-    'readOnlyRootFilesystem: true',
-    'readOnlyRootFilesystem: false',
-    /readOnlyRootFilesystem/,
-  ),
-  'no limit of memory': ofContainer(
-    '{{- toYaml .Values.resources | nindent 2 }}',
-    'requests: { cpu: 500m }',
-    /limits/,
-  ),
-  'a default without a limit of memory': {
-    file: 'values.yaml',
-    from: 'limits: { memory: 1Gi }',
-    to: 'limits: {}',
-    fault: /resources\.limits\.memory is required/,
-  },
-  'a liveness probe on /readyz': ofDeployment(
-    'livenessProbe:\n            httpGet: { path: /livez',
-    'livenessProbe:\n            httpGet: { path: /readyz',
+  'a process of root': [pods, 'runAsNonRoot: true', '', /runAsNonRoot/],
+  'a file system that can be written': [container, 'readOnlyRootFilesystem: true', '', /readOnly/],
+  'no limit of memory': [container, '{{- toYaml .Values.resources | nindent 2 }}', '', /limits/],
+  'a default without a limit of memory': [
+    'values.yaml',
+    'limits: { memory: 1Gi }',
+    'limits: {}',
+    /limits\.memory is required/,
+  ],
+  'a liveness probe on /readyz': [
+    pods,
+    /(livenessProbe:[^/]+)\/livez/,
+    '$1/readyz',
     /livenessProbe/,
-  ),
+  ],
   'a PodDisruptionBudget that selects nothing': selectsNothing('pod-disruption-budget.yaml'),
   'a Service that selects nothing': selectsNothing('service.yaml'),
   'a NetworkPolicy that selects nothing': selectsNothing('network-policy.yaml'),
   'a PodMonitor that selects nothing': selectsNothing('pod-monitor.yaml'),
-  'a HorizontalPodAutoscaler that scales nothing': {
-    file: 'templates/horizontal-pod-autoscaler.yaml',
-    from: /(kind: Deployment, name:) .+?\}\}/,
-    to: '$1 other',
-    fault: /scaleTargetRef/,
-  },
-  'a policy that is mounted as a single file': ofContainer(
+  'a HorizontalPodAutoscaler that scales nothing': [
+    'templates/horizontal-pod-autoscaler.yaml',
+    /(kind: Deployment, name:) .+?\}\}/,
+    '$1 other',
+    /scaleTargetRef/,
+  ],
+  'a policy that is mounted as a single file': [
+    container,
     'mountPath: /policy,',
-    'mountPath: /policy/policy.json, subPath: policy.json,',
+    'mountPath: /policy/a, subPath: a,',
     /subPath: policy/,
-  ),
-  'alerts for all releases': {
-    file: 'templates/prometheus-rule.yaml',
-    from: '| replace `job="ledger-gateway"` $job',
-    to: '',
-    fault: /0 of \d+ selectors/,
-  },
+  ],
+  'alerts for all releases': [
+    'templates/prometheus-rule.yaml',
+    '| replace `job="ledger-gateway"` $job',
+    '',
+    /0 of \d+ selectors/,
+  ],
 };
 
 /** The first fault of a chart: what Helm or a check throws. */
@@ -89,7 +69,7 @@ function faultOf(folder: string): string | undefined {
 }
 
 /** Throws unless the chart with an edit has the fault that is expected. */
-function checkRejected({ file, from, to, fault }: Edit): void {
+function checkRejected([file, from, to, fault]: Edit): void {
   const folder = mkdtempSync(join(tmpdir(), 'chart-'));
   try {
     cpSync(chart, folder, { recursive: true });

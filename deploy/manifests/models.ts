@@ -10,28 +10,26 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Service, ServiceAccount } from 'kubernetes-models/v1';
 import type { Manifest } from './chart.ts';
 
-const models = new Map<string, new (...args: never[]) => object>(
-  Object.entries({
-    ConfigMap,
-    Deployment,
-    HTTPRoute,
-    HorizontalPodAutoscaler,
-    Ingress,
-    NetworkPolicy,
-    PodDisruptionBudget,
-    PodMonitor,
-    PrometheusRule,
-    Service,
-    ServiceAccount,
-  }),
-);
+const models = {
+  ...{ ConfigMap, Deployment, HTTPRoute, HorizontalPodAutoscaler, Ingress, NetworkPolicy },
+  ...{ PodDisruptionBudget, PodMonitor, PrometheusRule, Service, ServiceAccount },
+};
+type Models = typeof models;
 
-/** Throws unless a resource is valid by the schema of its kind. */
-export function validate(manifest: Manifest): void {
-  const model = models.get(manifest.kind);
-  if (model === undefined) throw new Error(`no schema for ${manifest.kind}`);
-  const resource: { validate(): void } = Reflect.construct(model, [manifest]);
-  resource.validate();
+/** The resources of one rendering of the chart, by kind. */
+export type Resources = { readonly [Kind in keyof Models]?: InstanceType<Models[Kind]> };
+
+/** Throws unless each resource is valid by the schema of its kind. */
+export function resourcesOf(manifests: readonly Manifest[]): Resources {
+  return Object.fromEntries(
+    manifests.map((manifest) => {
+      const Model = Object.entries(models).find(([kind]) => kind === manifest.kind)?.[1];
+      if (Model === undefined) throw new Error(`no schema for ${manifest.kind}`);
+      const resource: InstanceType<Models[keyof Models]> = Reflect.construct(Model, [manifest]);
+      resource.validate();
+      return [manifest.kind, resource];
+    }),
+  );
 }
 
 function packageOf(apiVersion: string): string {
