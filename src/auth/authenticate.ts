@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
+import { type Rejection, tokenRejected } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -48,7 +48,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   function rejected(rejection: Rejection) {
     const isUnavailable = rejection.reason === 'keys_unavailable';
     checked.inc({ outcome: isUnavailable ? 'unavailable' : 'refused' });
-    return isUnavailable ? keysUnavailable(rejection) : invalidToken(rejection);
+    return tokenRejected(rejection);
   }
 
   /**

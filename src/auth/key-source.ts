@@ -1,6 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
-import { discoverKeysUrl } from './discovery.ts';
 import type { Issuer } from './issuer.ts';
 import { createKeyFinder } from './key-finder.ts';
 import { type KeySet, logLeftOut } from './key-set.ts';
@@ -40,18 +39,9 @@ export function createKeySource(issuers: readonly Issuer[], log: Logger, onChang
       return { findKey: createKeyFinder(value, issuer), remote: undefined };
     }
     const id = keys ? `of the URL ${keys.href}` : `of the issuer ${issuer.issuer}`;
-    const remote = fetched.get(id) ?? createRemote(keys, issuer.issuer);
+    const remote = fetched.get(id) ?? new RemoteKeySet(keys, issuer.issuer, log, onChange);
     fetched.set(id, remote);
     return { findKey: remote.finderOf(issuer), remote };
-  }
-
-  function createRemote(url: URL | undefined, issuer: string): RemoteKeySet {
-    if (url) {
-      const address = url.origin + url.pathname;
-      return new RemoteKeySet({ locate: async () => url, log: log.child({ address }), onChange });
-    }
-    const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
-    return new RemoteKeySet({ locate, log: log.child({ issuer }), onChange });
   }
 
   function ofEach(read: (set: RemoteKeySet) => number): [{ issuer: string }, number][] {

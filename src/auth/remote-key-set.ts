@@ -2,6 +2,7 @@ import { errors, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { memo } from '../lib/memo.ts';
 import { pause } from '../lib/pause.ts';
+import { discoverKeysUrl } from './discovery.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { Issuer } from './issuer.ts';
 import { createKeyFinder } from './key-finder.ts';
@@ -16,27 +17,28 @@ const TIMEOUT_MS = 4000;
 /** The key of a token is not known and cannot be fetched. So it is not known whether the token is valid. */
 export class KeysUnavailable extends Error {}
 
-type Options = {
-  /** Finds the URL of the keys, before each fetch. */
-  locate: (signal: AbortSignal) => Promise<URL>;
-  log: Logger;
-  /** Called when other keys are in use. */
-  onChange: () => void;
-};
-
 /** The keys of a key server, fetched in the background and for unknown keys. While it fails, the last keys remain in use. */
 export class RemoteKeySet {
-  readonly #options: Options;
+  readonly #issuer: string;
+  readonly #url: URL | undefined;
+  readonly #log: Logger;
+  readonly #onChange: () => void;
   readonly #closed = new AbortController();
   #startedAt = Number.NEGATIVE_INFINITY;
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #lastFetch = 0;
   #lastFault: string | undefined;
   #fetching: Promise<void> | undefined;
-  #current: { text: string; finderOf: (issuer: Issuer) => JWTVerifyGetKey } | undefined;
+  /** The keys that were fetched, as JSON. */
+  #text: string | undefined;
+  #finderOf = finderIn({ keys: [], leftOut: [] });
 
-  constructor(options: Options) {
-    this.#options = options;
+  /** Without a URL, it is found by discovery before each fetch. `onChange` is called when other keys are in use. */
+  constructor(url: URL | undefined, issuer: string, log: Logger, onChange: () => void) {
+    this.#url = url;
+    this.#issuer = issuer;
+    this.#log = log.child(url ? { address: url.origin + url.pathname } : { issuer });
+    this.#onChange = onChange;
     void this.#keepFresh();
   }
 
@@ -52,18 +54,13 @@ export class RemoteKeySet {
 
   /** Returns what finds the key of a token of an issuer. It throws KeysUnavailable, or an error of jose. */
   finderOf(issuer: Issuer): JWTVerifyGetKey {
-    const find: JWTVerifyGetKey = (header, token) => {
-      if (!this.#current) throw new KeysUnavailable();
-      return this.#current.finderOf(issuer)(header, token);
-    };
     return async (header, token) => {
-      if (!this.#current) await this.#refresh();
       try {
-        return await find(header, token);
+        return await this.#finderOf(issuer)(header, token);
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
         await this.#refresh();
-        return find(header, token);
+        return this.#finderOf(issuer)(header, token);
       }
     };
   }
@@ -95,11 +92,12 @@ export class RemoteKeySet {
   }
 
   async #fetchKeys(): Promise<void> {
-    const { locate, log } = this.#options;
+    const log = this.#log;
     this.#startedAt = performance.now();
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      this.#use(await fetchJson(await locate(signal), keySet, signal));
+      const url = this.#url ?? (await discoverKeysUrl(this.#issuer, signal));
+      this.#use(await fetchJson(url, keySet, signal));
       this.#lastFetch = Date.now() / 1000;
       this.#fetchedAt = performance.now();
       if (this.#lastFault !== undefined) log.info('keys fetched');
@@ -114,12 +112,14 @@ export class RemoteKeySet {
 
   /** Uses fetched keys, if they differ from those in use. */
   #use(keys: KeySet): void {
-    const { log, onChange } = this.#options;
     const text = JSON.stringify(keys);
-    if (text === this.#current?.text) return;
-    logLeftOut(log, keys);
-    const replaced = this.#current;
-    this.#current = { text, finderOf: memo((issuer: Issuer) => createKeyFinder(keys, issuer)) };
-    if (replaced) onChange();
+    if (text === this.#text) return;
+    logLeftOut(this.#log, keys);
+    const isChanged = this.#text !== undefined;
+    this.#text = text;
+    this.#finderOf = finderIn(keys);
+    if (isChanged) this.#onChange();
   }
 }
+
+const finderIn = (keys: KeySet) => memo((issuer: Issuer) => createKeyFinder(keys, issuer));

@@ -40,19 +40,26 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
     // This issuer is not verified yet, and only selects what the token is verified with. jose checks it with the signature.
     const claims = decodeJwt(token);
     const accepted = keySource.find(claims.iss);
-    if (!accepted) throw wrongClaim(claims, 'iss');
+    const reject = (claim: 'iss' | 'aud' | 'typ' | 'cnf') => {
+      throw new errors.JWTClaimValidationFailed(`unexpected "${claim}"`, claims, claim);
+    };
+    if (!accepted) return reject('iss');
     const { issuer, findKey } = accepted;
-    const hasOtherAudience = issuer.audienceClaim !== undefined && claims.aud === undefined;
+    const { algorithms = config.algorithms, audiences, tenant } = issuer;
+    const audienceClaim = claims.aud === undefined ? issuer.audienceClaim : undefined;
     const verified = await verifySignature(token, findKey, {
       issuer: issuer.issuer,
-      algorithms: [...(issuer.algorithms ?? config.algorithms)],
+      algorithms: [...algorithms],
       clockTolerance: config.clockToleranceS,
       requiredClaims: ['exp'],
-      ...(!hasOtherAudience && { audience: [...issuer.audiences] }),
+      ...(audienceClaim === undefined && { audience: [...audiences] }),
     });
-    checkClaims(verified.payload, issuer);
-    checkKind(verified, config);
-    return verified.payload;
+    const { payload } = verified;
+    const named = payload[audienceClaim ?? 'aud'];
+    if (audienceClaim !== undefined && !audiences.some((one) => one === named)) reject('aud');
+    if (tenant && payload.tid !== tenant.id) reject('iss');
+    const claim = kindFaultOf(verified, config);
+    return claim ? reject(claim) : payload;
   };
 }
 
@@ -76,15 +83,6 @@ async function verifySignature(
   }
 }
 
-/** Checks what jose does not: the claim in place of a missing `aud`, and the tenant. */
-function checkClaims(claims: JWTPayload, { audiences, audienceClaim, tenant }: Issuer): void {
-  if (audienceClaim !== undefined && claims.aud === undefined) {
-    const named = claims[audienceClaim];
-    if (typeof named !== 'string' || !audiences.includes(named)) throw wrongClaim(claims, 'aud');
-  }
-  if (tenant && claims.tid !== tenant.id) throw wrongClaim(claims, 'iss');
-}
-
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
 /** The form in which types are compared. `application/` may be left out of a media type (RFC 7515, section 4.1.9). */
@@ -92,27 +90,18 @@ export function normalizeType(type: string): string {
   return type.toLowerCase().replace(/^application\//, '');
 }
 
-/**
- * Throws an error of jose if a verified token is certainly no access token, has none of the accepted types, or is bound to a
- * key that nobody checks. The claim of the error is `typ` or `cnf`.
- */
-function checkKind({ payload, protectedHeader }: JWTVerifyResult, kinds: JwtConfig): void {
+/** `typ` for a token that is certainly no access token, or has none of the accepted types. `cnf` if it is bound to a key that nobody checks. */
+function kindFaultOf(
+  { payload, protectedHeader }: JWTVerifyResult,
+  { types, isBindingChecked }: JwtConfig,
+): 'typ' | 'cnf' | undefined {
   const type = normalizeType(textOf(protectedHeader.typ));
-  const isAccepted = kinds.types === undefined || kinds.types.includes(type);
   const isOther =
     otherTypes.has(type) ||
     [payload.typ, payload.token_use].some((kind) => otherKinds.has(textOf(kind).toLowerCase())) ||
     idTokenClaims.some((claim) => claim in payload);
-  if (!isAccepted || isOther) {
-    throw new errors.JWTClaimValidationFailed('no accepted access token', payload, 'typ');
-  }
-  if ('cnf' in payload && !kinds.isBindingChecked) {
-    throw new errors.JWTClaimValidationFailed('bound to a key', payload, 'cnf');
-  }
-}
-
-function wrongClaim(claims: JWTPayload, name: 'iss' | 'aud'): errors.JWTClaimValidationFailed {
-  return new errors.JWTClaimValidationFailed(`unexpected "${name}" claim value`, claims, name);
+  if (isOther || types?.includes(type) === false) return 'typ';
+  return isBindingChecked || !('cnf' in payload) ? undefined : 'cnf';
 }
 
 /** The issuer and the key id that a rejected token names, for the log. Anybody can choose them. */

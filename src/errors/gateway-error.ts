@@ -100,25 +100,22 @@ export class GatewayError extends Error {
   }
 }
 
-export function missingToken(): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
-    headers: { 'www-authenticate': 'Bearer' },
-    rejection: { reason: 'missing' },
-  });
+/** The error for a request whose token is missing, rejected, or cannot be verified now. The client does not learn more of the reason. */
+export function tokenRejected(rejection: Rejection): GatewayError {
+  const { reason } = rejection;
+  if (reason === 'keys_unavailable') {
+    const message = 'Tokens cannot be verified at the moment.';
+    return new GatewayError('AUTH_UNAVAILABLE', message, { rejection });
+  }
+  const [message, challenge] =
+    reason === 'missing'
+      ? ['A bearer token is required.', 'Bearer']
+      : ['The bearer token is not valid.', 'Bearer error="invalid_token"'];
+  const headers = { 'www-authenticate': challenge };
+  return new GatewayError('UNAUTHENTICATED', message, { headers, rejection });
 }
 
-/** The error for a rejected token. The client does not learn the reason. */
-export function invalidToken(rejection: Rejection): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
-    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    rejection,
-  });
-}
-
-export function keysUnavailable(rejection: Rejection): GatewayError {
-  const message = 'Tokens cannot be verified at the moment.';
-  return new GatewayError('AUTH_UNAVAILABLE', message, { rejection });
-}
+export const missingToken = () => tokenRejected({ reason: 'missing' });
 
 const retryAfter = { retryAfterS: 1 };
 
