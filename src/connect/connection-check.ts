@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import { checkAudit } from './audit-check.ts';
 import { checkIssuer } from './issuer-check.ts';
-import { codeOf, sentenceOf } from './network-fault.ts';
+import { codeOf, meaningOf } from './network-fault.ts';
 import { checkService } from './service-check.ts';
 
 /**
@@ -47,8 +47,8 @@ async function checkStoreOf({ idempotency, environment }: Config): Promise<strin
     return [];
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    const remedy = sentenceOf(error.code ?? error.reason);
-    return [`${variable}: ${error.message}${remedy ? `. ${remedy}` : ''}`];
+    const meaning = meaningOf(error.code ?? error.reason, 'connection');
+    return [`${variable}: ${error.message}${meaning ? `: ${meaning}` : ''}`];
   }
 }
 

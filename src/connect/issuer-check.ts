@@ -2,7 +2,7 @@ import { discoverKeysUrl } from '../auth/discovery.ts';
 import { fetchJson } from '../auth/fetch-json.ts';
 import type { Issuer } from '../auth/issuer.ts';
 import { algorithmsOf, type KeySet, keySet } from '../auth/key-set.ts';
-import { CHECK_MS, capitalized, meaningOf } from './network-fault.ts';
+import { CHECK_MS, meaningOf } from './network-fault.ts';
 
 /** The names of the settings of issuers: of variables, or of keys in the file. */
 export type IssuerSettings = { issuer: string; url: string };
@@ -32,7 +32,7 @@ export async function checkIssuer(
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const setting = keys ? settings.url : `${settings.issuer} ${issuer}`;
-    return { faults: [`${setting}: ${fault}. ${remedyOf(fault, settings, !keys)}`], hints };
+    return { faults: [`${setting}: ${fault}${remedyOf(fault, settings, !keys)}`], hints };
   }
 }
 
@@ -52,18 +52,18 @@ function isExposed({ issuer, keys }: Issuer): boolean {
   );
 }
 
-/** What to write instead. The fault is that of `fetchJson`: it begins with the address, or has one for each of two. */
+/** What to write instead, to be read after the fault. The fault is that of `fetchJson`: it begins with the address, or has one for each of two. */
 function remedyOf(fault: string, { issuer, url }: IssuerSettings, isDiscovered: boolean): string {
   const code = (fault.split('; ').at(-1) ?? '').replace(/^\S+: /, '');
   if (code.includes('{tenantid}')) {
-    return 'Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
+    return '. Name a file in JWT_ISSUERS_FILE that lists the tenants: see docs/how-to/issuers.md';
   }
   if (code.startsWith('names the issuer')) {
-    return `Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
+    return `. Write exactly this issuer in ${issuer} if your tokens have it as \`iss\`. Otherwise set ${url} to the address of the keys`;
   }
   const meaning = meaningOf(code);
-  if (meaning !== undefined) return capitalized(meaning);
+  if (meaning !== undefined) return `: ${meaning}`;
   return isDiscovered
-    ? `Correct ${issuer}, or set ${url} to the address of the keys`
-    : `Write the address of a JSON Web Key Set in ${url}`;
+    ? `. Correct ${issuer}, or set ${url} to the address of the keys`
+    : `. Write the address of a JSON Web Key Set in ${url}`;
 }

@@ -45,18 +45,10 @@ const meaningsOfHttp: typeof meanings = [
 /** Whether an error says that a certificate is not of a known CA. */
 export const isUnknownCa = (code: string) => unknownCa.test(code);
 
-/** What an error of a connection means, and what to write instead, as sentences. Undefined if only its code is known. */
-export function sentenceOf(code: string): string | undefined {
-  const [, meaning] = meanings.find(([codes]) => codes.test(code)) ?? [];
-  return meaning && capitalized(meaning);
-}
-
-/** A text that begins a sentence. */
-export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** What an error of HTTP means, and what to write instead. Undefined if only its code is known. */
-export function meaningOf(code: string): string | undefined {
-  return meaningsOfHttp.find(([codes]) => codes.test(code))?.[1];
+/** What an error means, and what to write instead, to be read after its code. Undefined if only the code is known. */
+export function meaningOf(code: string, of: 'connection' | 'HTTP' = 'HTTP'): string | undefined {
+  const known = of === 'HTTP' ? meaningsOfHttp : meanings;
+  return known.find(([codes]) => codes.test(code))?.[1];
 }
 
 /** The code of an error, or its name. That of a timeout is a number, which says less. */

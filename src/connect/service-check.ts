@@ -6,63 +6,53 @@ import type { ReadRequest } from '../upstream/operations.ts';
 import { proxyHint, proxyMark } from '../upstream/transport/response-marks.ts';
 import { CHECK_MS, codeOf, isUnknownCa, meaningOf } from './network-fault.ts';
 
+type Received = { status: number; headers: IncomingHttpHeaders };
+
 /**
  * Checks whether the service can be reached, by a read without a token, which it normally rejects. Returns the faults, and hints
  * about what seems to respond in its place or to stand before it.
  */
 export async function checkService(service: Config['service'], probe: ReadRequest) {
+  const { baseUrl } = service;
   try {
     const response = await send(service, probe);
-    const faults = faultsOf(response, service, probe);
+    const fault = faultOfResponse(response, baseUrl, probe);
+    const proxy = proxyMark(response.headers);
+    const hints = [
+      fault === undefined && response.status !== 401 && unusual(response),
+      proxy && `A proxy seems to stand before the service (${proxy}). ${proxyHint}`,
+    ];
     return {
-      faults,
-      hints: [...(faults.length > 0 ? [] : hintsOf(response)), ...proxyHints(response)],
+      faults: fault === undefined ? [] : [`UPSTREAM_BASE_URL ${baseUrl.origin}: ${fault}`],
+      hints: hints.filter((hint) => typeof hint === 'string'),
     };
   } catch (error) {
-    return { faults: [faultOf(codeOf(error), service.baseUrl.origin, service)], hints: [] };
+    return { faults: [faultOf(codeOf(error), baseUrl.origin, service)], hints: [] };
   }
 }
 
-type Received = { status: number; headers: IncomingHttpHeaders };
-
-function hintsOf({ status, headers }: Received): string[] {
-  if (status === 401) return [];
+function unusual({ status, headers }: Received): string {
   const [type] = (headers['content-type'] ?? '').split(';');
   const shown = type ? `${status} (${printable(type)})` : `${status}`;
-  return [
-    `The service responded with ${shown} to a read without a token, where 401 is usual. If a login page or another program responds there, write the address of the service in UPSTREAM_BASE_URL`,
-  ];
+  return `The service responded with ${shown} to a read without a token, where 401 is usual. If a login page or another program responds there, write the address of the service in UPSTREAM_BASE_URL`;
 }
 
-function proxyHints({ headers }: Received): string[] {
-  const proxy = proxyMark(headers);
-  return proxy ? [`A proxy seems to stand before the service (${proxy}). ${proxyHint}`] : [];
-}
-
-function faultsOf(
+function faultOfResponse(
   { status, headers }: Received,
-  { baseUrl }: Config['service'],
+  baseUrl: URL,
   probe: ReadRequest,
-) {
-  const { origin, pathname } = baseUrl;
+): string | undefined {
   if (status >= 300 && status < 400) {
     const target = URL.parse(headers.location ?? '', baseUrl)?.origin ?? 'another address';
-    return [
-      `UPSTREAM_BASE_URL ${origin}: it redirects to ${target}. Write the address to which it redirects`,
-    ];
+    return `it redirects to ${target}. Write the address to which it redirects`;
   }
   if ([404, 405, 410].includes(status)) {
-    const name = probe.operation.name;
-    return [
-      `UPSTREAM_BASE_URL ${origin}: there is no ${name} below the path ${pathname} (status ${status}). Write the address below which the operations of the service are`,
-    ];
+    return `there is no ${probe.operation.name} below the path ${baseUrl.pathname} (status ${status}). Write the address below which the operations of the service are`;
   }
   if ([502, 503, 504].includes(status)) {
-    return [
-      `UPSTREAM_BASE_URL ${origin}: a proxy responds there, but the service does not (status ${status}). Start the service, or write its own address`,
-    ];
+    return `a proxy responds there, but the service does not (status ${status}). Start the service, or write its own address`;
   }
-  return [];
+  return undefined;
 }
 
 /** Sends the read, and resolves to the status and the headers of the response. */

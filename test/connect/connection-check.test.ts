@@ -196,7 +196,7 @@ test('each issuer whose keys cannot be fetched is a fault, with what to write in
       /^JWT_ISSUER http:\S+common: .*Name a file in JWT_ISSUERS_FILE that lists the tenants/,
     ),
     expect.stringMatching(
-      /^JWT_ISSUER http:\S+: \S+: ECONNREFUSED\. Nothing listens there\. Write .* listens$/,
+      /^JWT_ISSUER http:\S+: \S+: ECONNREFUSED: nothing listens there\. Write .* listens$/,
     ),
   ]);
   const JWT_JWKS_URL = `${issuer.url}keys?secret=1`;
@@ -375,13 +375,13 @@ test('a file of the audit record that cannot be opened is a fault, and one that 
     expect.stringContaining('If the port has no TLS, write redis:// instead of rediss://'),
   ]);
   expect(await check(`redis://127.0.0.1:${await freePort()}`)).toEqual([
-    'IDEMPOTENCY_STORE: No connection to Redis: ECONNREFUSED. Nothing listens there. Write the port at which the server listens',
+    'IDEMPOTENCY_STORE: No connection to Redis: ECONNREFUSED: nothing listens there. Write the port at which the server listens',
   ]);
   const { certFile, keyFile } = await (await createPrivateCa()).issue('redis');
   const tls = ['--tls-port', String(await freePort()), '--tls-auth-clients', 'no'];
   await startRedis({ args: [...tls, '--tls-cert-file', certFile, '--tls-key-file', keyFile] });
   expect(await check(`rediss://127.0.0.1:${tls[1]}`)).toEqual([
-    'IDEMPOTENCY_STORE: No connection to Redis: UNABLE_TO_VERIFY_LEAF_SIGNATURE. Its certificate is not from a known CA. Name a file with the CA that issued it in NODE_EXTRA_CA_CERTS',
+    'IDEMPOTENCY_STORE: No connection to Redis: UNABLE_TO_VERIFY_LEAF_SIGNATURE: its certificate is not from a known CA. Name a file with the CA that issued it in NODE_EXTRA_CA_CERTS',
   ]);
   const other = await startRedis({
     args: ['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru'],
@@ -415,7 +415,7 @@ test('a file of the audit record that cannot be opened is a fault, and one that 
     const as = (role: string) => `postgres://${role}@127.0.0.1:${server.port}/postgres`;
     expect(await check(server.url)).toEqual([]);
     expect(await check('postgres://u@/db?host=/missing')).toEqual([
-      'IDEMPOTENCY_STORE: No connection to PostgreSQL: ENOENT. There is no such socket. Write the directory and the port of the server',
+      'IDEMPOTENCY_STORE: No connection to PostgreSQL: ENOENT: there is no such socket. Write the directory and the port of the server',
     ]);
     expect(await server.query("SELECT to_regclass('ledger_gateway_record') AS name")).toEqual([
       { name: null },
