@@ -30,7 +30,7 @@ export function findCompiled(
   const { ast, plans } = document;
   document.conditions ??= conditionsOf(ast);
   const { conditions } = document;
-  const variables = conditions.size > 0 ? withDefaults(operation, given) : given;
+  const variables = conditions.size > 0 ? { ...defaultsOf(operation), ...given } : given;
   // A variable that only another operation declares may have any value.
   const values = Array.from(conditions, (name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
@@ -53,21 +53,17 @@ function compile(
   const options = { disableLeafSerialization: !selectsEnum };
   const result = compileQuery(schema, query, operation.name?.value ?? '', options);
   if (!isCompiledQuery(result)) return null;
-  return (context, given) => result.query(undefined, context, withDefaults(operation, given));
+  const defaults = defaultsOf(operation);
+  // Compiled code ignores the default of a nullable type.
+  return (context, given) => result.query(undefined, context, { ...defaults, ...given });
 }
 
-/** Adds the default values of variables, because compiled code ignores the default of a nullable type. */
-function withDefaults(
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Variables,
-): Variables {
-  if (!variableDefinitions.some(({ defaultValue }) => defaultValue)) return variables;
-  const all = { ...variables };
-  for (const { variable, defaultValue } of variableDefinitions) {
-    const name = variable.name.value;
-    if (defaultValue && all[name] === undefined) all[name] = valueFromASTUntyped(defaultValue);
-  }
-  return all;
+/** The default values of the variables that have one. */
+function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
+  const entries = variableDefinitions.flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+  );
+  return Object.fromEntries(entries);
 }
 
 /** The names of the variables in `@include` and `@skip`. */

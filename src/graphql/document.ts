@@ -1,10 +1,10 @@
-import { hash } from 'node:crypto';
 import {
   type DocumentNode,
   type ExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
   Kind,
+  type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Variables } from './selection-cost.ts';
@@ -18,22 +18,19 @@ export type Compiled = (
 /** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
 export type Plan = { executions: number; compiled: Compiled | null | undefined };
 
-/** The name of a document by its text: SHA-256 in hexadecimal digits, as clients and Apollo Server compute it. */
-export function hashOf(text: string): string {
-  return hash('sha256', text, 'hex');
-}
-
 /** A document within the limits, with everything that is known about it. */
 export class GraphqlDocument {
   readonly text: string;
+  /** The hash of the text. */
+  readonly hash: string;
   /** The schema that it is executed with. */
   readonly schema: GraphQLSchema;
   /** Empty if the document is invalid. */
   ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
   /** The faults of an invalid document. These are no Error objects, which would keep in memory what their stacks refer to. */
   faults: readonly GraphQLFormattedError[] = [];
-  /** Whether doubles can represent all numbers in the document exactly. Undefined before it is executed. */
-  isExact: boolean | undefined;
+  /** The operations in which doubles can represent all numbers exactly, as far as they were executed. */
+  readonly exact = new WeakSet<OperationDefinitionNode>();
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
   conditions: ReadonlySet<string> | undefined;
   /** The plan of each operation, for each combination of values of the variables in `@include` and `@skip`. */
@@ -42,8 +39,9 @@ export class GraphqlDocument {
     memoMethod: () => ({ executions: 0, compiled: undefined }),
   });
 
-  constructor(text: string, schema: GraphQLSchema) {
+  constructor(text: string, hash: string, schema: GraphQLSchema) {
     this.text = text;
+    this.hash = hash;
     this.schema = schema;
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { DocumentStore } from '@apollo/server';
 import {
   type DocumentNode,
@@ -15,7 +16,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { GraphqlDocument, hashOf } from './document.ts';
+import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import { type Manifest, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
@@ -28,11 +29,16 @@ export type DocumentOptions = {
   log: Logger;
 };
 
+/** The name of a document by its text: SHA-256 in hexadecimal digits, as clients and Apollo Server compute it. */
+export function hashOf(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
 /** How a request names its document. */
 type DocumentRequest = {
   query?: string | undefined;
   /** The document id, and the hash of the extension `persistedQuery`, if they are given. */
-  ids?: string[];
+  ids?: (string | null | undefined)[];
 };
 
 /** The documents of requests, each parsed and checked once while it is remembered. Apollo Server uses this as its store of documents. */
@@ -44,7 +50,7 @@ export class Documents implements DocumentStore {
     sizeCalculation: ({ text, ast, faults }) =>
       // About what a token takes with its nodes and a few plans, and what a fault takes with its message and places.
       2 * text.length + (ast.tokenCount ?? 1) * 3000 + faults.length * 2000,
-    memoMethod: (_hash, _stale, { context: text }) => this.#read(text),
+    memoMethod: (textHash, _stale, { context: text }) => this.#read(text, textHash),
   });
   #trusted: TrustedDocuments | undefined;
   readonly #mayLog = createLineLimit();
@@ -56,7 +62,8 @@ export class Documents implements DocumentStore {
   /** Trusts these documents, and no others, from now on. Rejects as `readTrusted` does, and then changes nothing. */
   async trust(manifests: readonly Manifest[]): Promise<void> {
     const { log } = this.#options;
-    this.#trusted = await readTrusted(manifests, (text) => this.#parse(text), log);
+    const parse = (text: string) => this.#parse(text, hashOf(text));
+    this.#trusted = await readTrusted(manifests, parse, log);
   }
 
   /**
@@ -92,7 +99,7 @@ export class Documents implements DocumentStore {
   ): GraphqlDocument | undefined {
     const document = textHash === undefined ? undefined : byHash.get(textHash);
     if (query !== undefined && this.#options.areOthersExecuted) return document;
-    const named = ids.map((id) => byId.get(id));
+    const named = ids.filter((id) => id != null).map((id) => byId.get(id));
     if (named.includes(undefined))
       throw notInList('No trusted document has the id of this request.');
     const [first = document] = named;
@@ -105,19 +112,18 @@ export class Documents implements DocumentStore {
   }
 
   /** Parses a document that is not trusted. */
-  #read(text: string): GraphqlDocument {
-    const document = this.#parse(text);
+  #read(text: string, textHash: string): GraphqlDocument {
+    const document = this.#parse(text, textHash);
     if (this.#trusted && this.#mayLog()) {
       const name = getOperationAST(document.ast)?.name?.value;
-      const named = { name, sha256: hashOf(text) };
-      this.#options.log.warn(named, 'document is not trusted');
+      this.#options.log.warn({ name, sha256: textHash }, 'document is not trusted');
     }
     return document;
   }
 
-  #parse(text: string): GraphqlDocument {
+  #parse(text: string, textHash: string): GraphqlDocument {
     const { schema, introspection, maxWritesPerOperation } = this.#options;
-    const document = new GraphqlDocument(text, schema);
+    const document = new GraphqlDocument(text, textHash, schema);
     const source = new Source(text);
     try {
       const ast = parseWithinLimits(source, schema, maxWritesPerOperation);

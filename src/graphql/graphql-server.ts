@@ -5,6 +5,7 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
 import { toJson } from '../lib/json.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
@@ -15,8 +16,17 @@ import { type ContextDependencies, createContext, type RequestContext } from './
 import { createSchema, type SchemaParts } from './schema.ts';
 import type { Manifest } from './trusted-documents.ts';
 
-/** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
-const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
+/** Headers that a browser sends across origins only after a preflight; the last two are Apollo's own. */
+const preflightHeaders = ['authorization', 'x-apollo-operation-name', 'apollo-require-preflight'];
+
+/** What names the document of a request. */
+const documentRequest = z.object({
+  query: z.string().nullish(),
+  documentId: z.string().nullish(),
+  extensions: z
+    .object({ persistedQuery: z.object({ sha256Hash: z.string().nullish() }).nullish() })
+    .nullish(),
+});
 
 type GraphqlOptions = {
   schema: SchemaParts;
@@ -65,12 +75,12 @@ export async function startGraphql(options: GraphqlOptions) {
   return {
     execute(given: GraphqlRequest) {
       const { method, scope, state } = given;
-      const request = { ...given, search: withoutEmptyParameters(given.search) };
-      const named = documentRequestOf(request);
-      const document = documents.find(named);
+      const request = { ...given, search: given.search && withoutEmptyParameters(given.search) };
+      const { query, documentId, persistedQuery } = documentRequestOf(request);
+      const document = documents.find({ query, ids: [documentId, persistedQuery?.sha256Hash] });
       const isById = trustedDocuments !== undefined && document !== undefined;
       // Apollo Server would respond with status 200, which GraphQL over HTTP forbids for a response without `data`.
-      if (!isById && named.hasPersistedQuery) {
+      if (!isById && persistedQuery) {
         throw new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
       }
       const { search, body } = isById ? byText(request, document.text) : request;
@@ -106,22 +116,17 @@ function headersOf({ method, headers }: GraphqlRequest): HeaderMap {
 /** Reads how a request names its document. Throws an InvalidRequest. */
 function documentRequestOf({ method, search, body }: GraphqlRequest) {
   const given: unknown = method === 'GET' ? parametersOf(search) : body;
-  const { query, documentId, extensions }: Record<string, unknown> = Object(given);
-  if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
-  const { persistedQuery }: Record<string, unknown> = Object(extensions);
-  const { sha256Hash }: Record<string, unknown> = Object(persistedQuery);
-  const ids = [documentId, sha256Hash].map(textOf).filter((id) => id !== undefined);
-  return { query: textOf(query), ids, hasPersistedQuery: Boolean(persistedQuery) };
-}
-
-function textOf(value: unknown): string | undefined {
-  if (value != null && typeof value !== 'string') throw new InvalidRequest(400);
-  return value ?? undefined;
+  const { data } = documentRequest.safeParse({ ...Object(given) });
+  if (!data) throw new InvalidRequest(400);
+  return {
+    ...data,
+    query: data.query ?? undefined,
+    persistedQuery: data.extensions?.persistedQuery,
+  };
 }
 
 /** The query of a URL without its empty parameters, which count as missing (GraphQL over HTTP, "GET"). */
 function withoutEmptyParameters(search: string): string {
-  if (search === '') return search;
   const parameters = [...new URLSearchParams(search)];
   const given = parameters.filter(([, value]) => value !== '');
   return given.length < parameters.length ? `?${new URLSearchParams(given)}` : search;

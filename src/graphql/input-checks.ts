@@ -1,16 +1,12 @@
 import {
   type ASTNode,
-  type ASTVisitFn,
   type ASTVisitor,
   coerceInputValue,
-  type FloatValueNode,
   GraphQLError,
   GraphQLID,
   type GraphQLInputType,
-  type GraphQLSchema,
   getNamedType,
   getNullableType,
-  type IntValueNode,
   isInputObjectType,
   isInputType,
   isListType,
@@ -20,6 +16,7 @@ import {
   OperationTypeNode,
   TypeInfo,
   typeFromAST,
+  type ValueNode,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
@@ -47,39 +44,79 @@ export function checkInput(
     faults ??= new InputFaults(toError);
     faults.add(path, message);
   };
-  let uses: Map<string, Use> | undefined;
-  const useOf: UseOf = (variable) => {
-    uses ??= usesOf(document, operation);
-    return uses.get(variable) ?? { path: [], isNonNull: false };
+  let inputs: Input[] | undefined;
+  const usesOf: UsesOf = (variable) => {
+    inputs ??= inputsOf(document, operation);
+    return inputs.filter(
+      ({ value }) => value.kind === Kind.VARIABLE && value.name.value === variable,
+    );
   };
-  if (!document.isExact) checkLiterals(document, add, useOf);
-  checkVariables(document.schema, operation, variables, add, useOf);
+  if (!document.exact.has(operation)) checkLiterals(document, operation, add, usesOf);
+  checkVariables(document, operation, variables, add, usesOf);
   faults?.throwIfAny();
 }
 
 /** Adds a fault of a part of the document. */
 type AddFault = (node: ASTNode, path: Path, message: string) => void;
 
-/** How the operation uses a variable: the path of its first use, and whether a value is required at any of them. */
-type UseOf = (variable: string) => Use;
-type Use = { path: Path; isNonNull: boolean };
+/** A value in a document that is no list and no object, with its type, and its path from the argument on. */
+type Input = { value: ValueNode; type: GraphQLInputType | undefined; path: Path };
+
+/** Finds where the operation uses a variable, in order. */
+type UsesOf = (variable: string) => Input[];
+
+/** The values in the arguments of an operation and of all fragments. */
+function inputsOf({ ast, schema }: GraphqlDocument, operation: OperationDefinitionNode): Input[] {
+  const inputs: Input[] = [];
+  const types = new TypeInfo(schema);
+  const visitor: ASTVisitor = {
+    OperationDefinition: (node) => (node === operation ? undefined : false),
+    VariableDefinition: () => false,
+    Argument({ name, value }) {
+      inputs.push(...inputsIn(value, types.getInputType() ?? undefined, [name.value]));
+    },
+  };
+  visit(ast, visitWithTypeInfo(types, visitor));
+  return inputs;
+}
+
+function inputsIn(value: ValueNode, type: GraphQLInputType | undefined, path: Path): Input[] {
+  if (value.kind === Kind.LIST) {
+    const list = type && getNullableType(type);
+    const inner = isListType(list) ? list.ofType : type;
+    return value.values.flatMap((item, index) => inputsIn(item, inner, [...path, index]));
+  }
+  if (value.kind !== Kind.OBJECT) return [{ value, type, path }];
+  const named = type && getNamedType(type);
+  const fields = isInputObjectType(named) ? named.getFields() : {};
+  return value.fields.flatMap(({ name, value: field }) =>
+    inputsIn(field, fields[name.value]?.type, [...path, name.value]),
+  );
+}
 
 /**
  * Adds a fault for each number in a document that a double cannot represent exactly, also in default values. graphql-js
  * would send 1e400 as null, and 9007199254740993 as another number.
  */
-function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): void {
-  document.isExact = true;
-  const types = new TypeInfo(document.schema);
-  const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
-    const type = types.getInputType();
+function checkLiterals(
+  document: GraphqlDocument,
+  operation: OperationDefinitionNode,
+  add: AddFault,
+  usesOf: UsesOf,
+): void {
+  const defaults = (operation.variableDefinitions ?? []).flatMap((node) => {
+    const [use] = usesOf(node.variable.name.value);
+    return node.defaultValue ? inputsIn(node.defaultValue, use?.type, use?.path ?? []) : [];
+  });
+  let areExact = true;
+  for (const { value, type, path } of [...defaults, ...inputsOf(document, operation)]) {
+    if (value.kind !== Kind.INT && value.kind !== Kind.FLOAT) continue;
     // An ID is a text, so its digits are kept.
-    if ((type && getNamedType(type) === GraphQLID) || isExact(node.value)) return;
-    document.isExact = false;
-    const path = argumentPath(keys, [...ancestors, parent], useOf);
-    add(node, path, 'A number in the document cannot be sent exactly.');
-  };
-  visit(document.ast, visitWithTypeInfo(types, { IntValue: check, FloatValue: check }));
+    if ((type && getNamedType(type) === GraphQLID) || isExact(value.value)) continue;
+    areExact = false;
+    add(value, path, 'A number in the document cannot be sent exactly.');
+  }
+  if (areExact) document.exact.add(operation);
 }
 
 /**
@@ -87,18 +124,20 @@ function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): 
  * as objects. The messages of graphql-js are not used, because they repeat the whole input and suggest names of the schema.
  */
 function checkVariables(
-  schema: GraphQLSchema,
+  { schema }: GraphqlDocument,
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
   addFault: AddFault,
-  useOf: UseOf,
+  usesOf: UsesOf,
 ): void {
   for (const node of variableDefinitions) {
     const name = node.variable.name.value;
     const type = typeFromAST(schema, node.type);
     if (!isInputType(type)) continue; // Validation has rejected such a document.
-    const add = (problem: string, path: readonly PropertyKey[] = []) =>
-      addFault(node, [...useOf(name).path, ...path], `Variable "$${name}" ${problem}`);
+    const add = (problem: string, path: readonly PropertyKey[] = []) => {
+      const [use] = usesOf(name);
+      addFault(node, [...(use?.path ?? []), ...path], `Variable "$${name}" ${problem}`);
+    };
     const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (given === undefined) {
       if (isNonNullType(type) && !node.defaultValue) add('is required.');
@@ -106,8 +145,10 @@ function checkVariables(
     }
     // Validation allows a nullable variable here if it has a default. graphql-js would find a null only when it executes the
     // field, after earlier writes of the mutation.
-    const mustNotBeNull = given === null && node.defaultValue && useOf(name).isNonNull;
-    if (mustNotBeNull) add('must not be null.');
+    const isNullWithDefault = given === null && node.defaultValue;
+    if (isNullWithDefault && usesOf(name).some((use) => isNonNullType(use.type))) {
+      add('must not be null.');
+    }
     const value = convertLongNumbers(given, type);
     variables[name] = value;
     coerceInputValue(
@@ -141,7 +182,7 @@ const LARGE_ID = Symbol('large ID');
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
   const nullable = getNullableType(type);
   if (nullable === GraphQLID && isLargeInteger(value)) return LARGE_ID;
-  if (!isObject(value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
   if (isListType(nullable)) {
     const convert = (item: unknown) => convertLongNumbers(item, nullable.ofType);
     return Array.isArray(value) ? value.map(convert) : convert(value); // A single value, which is coerced to a list.
@@ -151,21 +192,18 @@ function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
     return isExact(text) || isInputObjectType(nullable) ? Number(text) : value;
   }
   if (!isInputObjectType(nullable)) return value;
+  const fields: Record<string, unknown> = Object(value);
   // This visits the fields of the type, because the value may have many more.
   for (const { name, type } of Object.values(nullable.getFields())) {
-    if (value[name] != null) value[name] = convertLongNumbers(value[name], type);
+    if (fields[name] != null) fields[name] = convertLongNumbers(fields[name], type);
   }
-  return value;
+  return fields;
 }
 
 /** Whether a value is a number that is an integer, but not a safe one. */
 function isLargeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   return /^-?\d+$/.test(longNumber(value) ?? '');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** A GraphQL name (section 2.1.9 of the GraphQL specification). */
@@ -183,47 +221,4 @@ export function checkResponseName(
   if (isName && isOneField) return;
   const problem = isName ? 'needs an operation with one root field' : 'must be the name of a field';
   throw new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
-}
-
-function usesOf(
-  { ast, schema }: GraphqlDocument,
-  operation: OperationDefinitionNode,
-): Map<string, Use> {
-  const uses = new Map<string, Use>();
-  const types = new TypeInfo(schema);
-  const visitor: ASTVisitor = {
-    OperationDefinition: (node) => (node === operation ? undefined : false),
-    VariableDefinition: () => false,
-    Variable({ name }, _key, parent, keys, ancestors) {
-      const known = uses.get(name.value);
-      const path = known?.path ?? argumentPath(keys, [...ancestors, parent]);
-      const isNonNull = known?.isNonNull || isNonNullType(types.getInputType());
-      uses.set(name.value, { path, isNonNull });
-    },
-  };
-  visit(ast, visitWithTypeInfo(types, visitor));
-  return uses;
-}
-
-/**
- * The path of a value in a document, beginning with its argument. The path of a default value begins with the first use of
- * its variable. `visit` passes the keys that lead from the document to the value, and the node or list that has each key.
- */
-function argumentPath(
-  keys: readonly (string | number)[],
-  parents: readonly (ASTNode | readonly ASTNode[] | undefined)[],
-  useOf?: UseOf,
-): Path {
-  return parents.flatMap((parent, level) => {
-    const key = keys[level];
-    if (parent === undefined || key === undefined) return [];
-    if (!('kind' in parent)) {
-      const list = parents[level - 1];
-      return list && 'kind' in list && list.kind === Kind.LIST ? [key] : [];
-    }
-    if (parent.kind === Kind.VARIABLE_DEFINITION)
-      return useOf?.(parent.variable.name.value).path ?? [];
-    const isNamed = parent.kind === Kind.ARGUMENT || parent.kind === Kind.OBJECT_FIELD;
-    return isNamed ? [parent.name.value] : [];
-  });
 }

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
-import { type GraphqlDocument, hashOf } from './document.ts';
+import type { GraphqlDocument } from './document.ts';
 
 /** Documents by their ids. */
 export type Manifest = ReadonlyMap<string, string>;
@@ -38,15 +38,15 @@ export async function readTrusted(
   for (const [id, text] of manifests.flatMap((manifest) => [...manifest])) {
     try {
       await immediate();
+      const parsed = parse(text);
       // Several ids may name one text.
-      const textHash = hashOf(text);
-      const document = byHash.get(textHash) ?? parse(text);
+      const document = byHash.get(parsed.hash) ?? parsed;
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
       if (lacksTypename(document)) incomplete.push(nameOf(document) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
-      byHash.set(textHash, document);
-      byId.set(id, document).set(textHash, document);
+      byHash.set(document.hash, document);
+      byId.set(id, document).set(document.hash, document);
     } catch (error) {
       problems.push(`${id}: ${messageOf(error)}`);
     }

@@ -1,7 +1,7 @@
 import { ApolloServer } from '@apollo/server';
 import { expect, test } from '@jest/globals';
 import { parse } from 'graphql';
-import { hashOf } from '../../src/graphql/document.ts';
+import { hashOf } from '../../src/graphql/documents.ts';
 
 /*
  * `Documents` finds the document of a request by the end of the key that Apollo Server passes to its store of documents. Apollo

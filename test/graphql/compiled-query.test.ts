@@ -10,7 +10,7 @@ const text = `query One(${names.map((name) => `$${name}: Boolean!`).join()}) {
 } query Other { z: __typename } mutation Write { z: __typename }`;
 
 function start() {
-  const document = new GraphqlDocument(text, schema);
+  const document = new GraphqlDocument(text, '', schema);
   document.ast = parse(text);
   const find = (operationName: string, variables: object, threshold?: number) => {
     const operation = document.ast.definitions.find(
