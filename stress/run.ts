@@ -6,7 +6,7 @@ import { faults } from './scenarios/faults.ts';
 import { freeze } from './scenarios/freeze.ts';
 import { intents } from './scenarios/intents.ts';
 import { intentsSimulated } from './scenarios/intents-simulated.ts';
-import { intentsStore } from './scenarios/intents-store.ts';
+import { intentsOfStores } from './scenarios/intents-store.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
 import { surplusResponses } from './scenarios/surplus.ts';
 
@@ -15,7 +15,7 @@ import { surplusResponses } from './scenarios/surplus.ts';
  * prints each claim with what was measured, and exits with 1 if a claim does not hold.
  *
  * `--only <name>,<name>` runs some of the scenarios. Each may take an hour; `STRESS_REPETITIONS` and
- * `STRESS_STORES` (scenarios/intents-store.ts) make one longer or shorter.
+ * `STRESS_STORES` (scenarios/intents-store.ts) make those of stores longer, or select some of them.
  */
 const scenarios: Scenario[] = [
   ...faults,
@@ -25,7 +25,7 @@ const scenarios: Scenario[] = [
   freeze,
   intents,
   intentsSimulated,
-  intentsStore,
+  ...intentsOfStores,
 ];
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;

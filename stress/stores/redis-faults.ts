@@ -22,7 +22,7 @@ export async function failOverRedis(harness: Harness): Promise<Row[]> {
     await sleep(2500); // The gateways see the replica.
     replica.signal('SIGSTOP');
     await sleep(60);
-    const startAgain = n % 4 === 3 && (await killOne(stage, n));
+    const startAgain = n % 2 === 1 && (await killOne(stage, n));
     await primary.stop();
     stage.lossesAt.push(performance.now());
     replica.signal('SIGCONT');

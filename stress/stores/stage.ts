@@ -6,7 +6,7 @@ import { type Ledger, startLedger } from '../intents/ledger.ts';
 import { rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
 import { percentile } from '../statistics.ts';
 
-export const REPETITIONS = Number(process.env.STRESS_REPETITIONS ?? 5);
+export const REPETITIONS = Number(process.env.STRESS_REPETITIONS ?? 2);
 export const TIMEOUT_MS = 1000;
 /** Short, so that a run sees the end of a quarantine. */
 const QUARANTINE_S = 5;
@@ -43,6 +43,8 @@ export type Stage = {
   lossesAt: number[];
 };
 
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
 /** Runs impatient clients against gateways while `fail` makes the store or the gateways fail, several times. */
 export async function underLoad(harness: Harness, what: string, play: Play): Promise<Row[]> {
   const { store, count = 3, variables, prepare, fail, ageing, isAllKnown = false } = play;
@@ -77,8 +79,12 @@ export async function underLoad(harness: Harness, what: string, play: Play): Pro
     lossesAt: [],
   };
   await sleep(1000);
-  for (let n = 0; n < REPETITIONS; n++) await fail(stage, n);
+  for (let n = 0; n < REPETITIONS; n++) {
+    print(`${what}: ${n + 1} of ${REPETITIONS}`);
+    await fail(stage, n);
+  }
   running.load = false;
+  print(`${what}: settling`);
   const { lossesAt, backAfter } = stage;
   const rows = rowsOfSettled(what, await load, ledger, { lossesAt, isAllKnown });
   for (const gateway of gateways.values()) await gateway.kill();
