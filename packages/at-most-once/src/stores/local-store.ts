@@ -2,13 +2,14 @@ import { pause } from '../poll.ts';
 import { Shares } from '../shares.ts';
 import {
   type Change,
+  type Entry,
   type IdempotencyStore,
   type Reading,
   StoreUnavailable,
   type SwapResult,
+  type UnavailableReason,
   type Usage,
 } from '../store.ts';
-import type { Row, Size, Table } from './table.ts';
 
 /** The part of the size that new keys may fill. The rest is for the outcomes of claims in flight. */
 const CLAIMABLE_PART = 0.75;
@@ -16,6 +17,34 @@ const CLAIMABLE_PART = 0.75;
 const SWEEP_ROWS = 20;
 /** What a key takes besides its text: in memory, or in a file with its index and free space in the pages. */
 const ROW_BYTES = 512;
+
+/** What a row takes, and whose share it is. The caller of the store's own entry is an empty text. */
+export type Size = { caller: string; bytes: number };
+
+/** An entry with its size, and the time of its last change, in milliseconds. */
+export type Row = Entry & Size & { changedAt: number };
+
+/** Rows by key, in the order of their last changes, for one process. Methods throw `StoreUnavailable`. */
+export type Table = {
+  find(key: string): Row | undefined;
+  /** Adds a row, or replaces one. Either is the newest one then. */
+  put(key: string, row: Row): void;
+  remove(key: string): void;
+  sizes(): Iterable<Size>;
+  /** Removes those of the `count` oldest rows that have not changed after `until`. Returns them. */
+  sweep(count: number, until: number): Size[];
+  /** Runs work on the rows, and returns its result when its changes are durable. Fails if they are not: then they are undone. */
+  run<Result>(work: () => Result): Result | Promise<Result>;
+  /** Called when the changes of several works were undone. */
+  onUndo: () => void;
+  /** Whether the table has every entry of the process that used it before. */
+  readonly isContinued: boolean;
+  /** The time of the newest row when the table was opened, or 0. */
+  readonly newestChange: number;
+  /** Why the table cannot be used now. */
+  readonly fault: UnavailableReason | undefined;
+  close(): void;
+};
 
 export type LocalStoreOptions = {
   retentionMs: number;
@@ -30,6 +59,7 @@ export type LocalStoreOptions = {
 /** Keeps keys in a table that this process alone uses. One caller can hold at most three quarters of the room. */
 export class LocalStore implements IdempotencyStore {
   readonly exclusiveSince: number;
+  readonly #id = crypto.randomUUID();
   readonly #table: Table;
   readonly #options: LocalStoreOptions;
   /** What is added to the clock, so that it starts at the newest change, even if the wall clock was set back since. */
@@ -58,7 +88,7 @@ export class LocalStore implements IdempotencyStore {
   read(key: string): Reading | Promise<Reading> {
     return this.#table.run(() => {
       const now = this.#now();
-      return { entry: this.#find(key, now) ?? null, now, serverId: this.#table.id };
+      return { entry: this.#find(key, now) ?? null, now, serverId: this.#id };
     });
   }
 

@@ -1,9 +1,8 @@
 import { StoreUnavailable } from '../store.ts';
-import type { Row, Table } from './table.ts';
+import type { Row, Table } from './local-store.ts';
 
 /** Keeps rows in the memory of the process. Nothing of it fails, so nothing has to be undone. */
 export class MemoryTable implements Table {
-  readonly id = crypto.randomUUID();
   readonly isContinued = false;
   readonly newestChange = 0;
   fault: Table['fault'];

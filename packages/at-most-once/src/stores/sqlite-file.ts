@@ -8,9 +8,8 @@ const SCHEMA_VERSION = 2;
 const APPLICATION_ID = 0x4c47494b;
 
 /**
- * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
- * last column, so that sizes are read without loading long outcomes. `file` has one row, from which a
- * process learns whether this is the file that the last process used (see `isSameFile`).
+ * The text is the last column, so that sizes are read without loading long outcomes. `file` has one row, from which a process
+ * learns whether this is the file that the last process used (see `isSameFile`).
  */
 const SCHEMA = `
   CREATE TABLE record (
@@ -167,7 +166,8 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
   const maxPages = Math.floor(maxBytes / Number(readValue(database, 'PRAGMA page_size')));
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA max_page_count = ${maxPages}; ${isNew ? `BEGIN; ${SCHEMA} COMMIT;` : ''}`);
-  // Version 1.0.0 creates files without this column, and can use those that have it.
+  // Version 1.0.0 creates files without this index and this column, and can use those that have them.
+  database.exec('CREATE INDEX IF NOT EXISTS record_age ON record (changed_at)');
   const column = "SELECT count(*) FROM pragma_table_info('file') WHERE name = 'created_at'";
   if (readValue(database, column) === 0)
     database.exec('ALTER TABLE file ADD COLUMN created_at REAL');

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { byIteration, StoreUnavailable } from '../store.ts';
+import type { Row, Size, Table } from './local-store.ts';
 import { openClaims, unavailable } from './sqlite-file.ts';
-import type { Row, Size, Table } from './table.ts';
 
-const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
-const sizesSchema = z.array(sizeSchema);
-const entrySchema = z.object({ version: z.string(), text: z.string() });
-const rowSchema = sizeSchema.extend({ ...entrySchema.shape, changedAt: z.number() });
+const rowSchema = z.object({
+  ...{ caller: z.string(), bytes: z.number() },
+  ...{ version: z.string(), text: z.string(), changedAt: z.number() },
+});
+const sizesSchema = z.array(rowSchema.pick({ caller: true, bytes: true }));
 
 /**
  * Keeps rows in a SQLite database. The work of one iteration of the event loop is one transaction, which is on the disk
  * before any of it is confirmed.
  */
 export class SqliteTable implements Table {
-  readonly id = crypto.randomUUID();
   readonly isContinued: boolean;
   readonly newestChange: number;
   onUndo = () => {};
@@ -58,7 +58,7 @@ export class SqliteTable implements Table {
   }
 
   sweep(count: number, until: number): Size[] {
-    return sizesSchema.parse(this.#statements.sweep.all(count, until));
+    return sizesSchema.parse(this.#statements.sweep.all(until, count));
   }
 
   run<Result>(work: () => Result): Promise<Result> {
@@ -110,14 +110,14 @@ function prepareStatements({ database }: ReturnType<typeof openClaims>) {
     find: database.prepare(
       'SELECT caller, bytes, version, changed_at AS changedAt, text FROM record WHERE key = ?',
     ),
-    // A replaced row gets a new id.
     put: database.prepare(
-      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET version = excluded.version, bytes = excluded.bytes, changed_at = excluded.changed_at, text = excluded.text`,
     ),
     remove: database.prepare('DELETE FROM record WHERE key = ?'),
     sizes: database.prepare('SELECT caller, bytes FROM record'),
     sweep: database.prepare(
-      `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
+      `DELETE FROM record WHERE id IN (SELECT id FROM record WHERE changed_at <= ? ORDER BY changed_at LIMIT ?)
         RETURNING caller, bytes`,
     ),
   };
