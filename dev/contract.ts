@@ -4,7 +4,7 @@ import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
 import { problemFaults, type SentRequest } from '../src/upstream/problem-faults.ts';
 import { parseBody } from '../src/upstream/responses.ts';
-import { defineRequest } from '../src/upstream/transport/got-request.ts';
+import { defineRequest } from '../src/upstream/transport/got-client.ts';
 import { openApiDifferences, titles } from './openapi-differences.ts';
 import { readOpenApi } from './openapi-file.ts';
 import { checkPath } from './path-check.ts';

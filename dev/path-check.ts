@@ -4,8 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCountingServer } from '../findings/counting-server.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
-import { emptyContent } from '../src/upstream/transport/got-client.ts';
-import { defineRequest } from '../src/upstream/transport/got-request.ts';
+import { defineRequest, emptyContent } from '../src/upstream/transport/got-client.ts';
 
 type Options = {
   /** The base URL of the service, which must lead to the stand-in. */

@@ -1,5 +1,5 @@
 import { Check } from 'typebox/schema';
-import { longNumber } from '../src/lib/json.ts';
+import { longNumber, numberText } from '../src/lib/json.ts';
 import { statusMember } from '../src/resolvers/status-member.ts';
 import { serviceStatus } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
@@ -29,7 +29,7 @@ export function differencesOf(type: WireType, body: unknown): Differences {
     else if (properties && isRecord(value)) compareRecord(properties, here, value, path);
     else if (items && Array.isArray(value)) {
       for (const item of value) compare(items, item, `${path}[]`);
-    } else if (!Check(here, value)) {
+    } else if (!isOf(here, value)) {
       count(unknown, `${path || 'body'}: expected ${expected(here)}, got ${typeOf(value)}`);
     }
   }
@@ -71,6 +71,10 @@ export function differencesOf(type: WireType, body: unknown): Differences {
   compare(type, body, '');
   return { unknown, records, unseen: [...declared].filter((path) => !seen.has(path)) };
 }
+
+/** Whether a value is of a type. An exact integer is a number on the wire, and its digits in the declaration. */
+const isOf = (type: WireType, value: unknown) =>
+  Check(type, type.exact && value !== null ? numberText(value) : value);
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeOf(value) === 'object';
 

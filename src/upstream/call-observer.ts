@@ -9,7 +9,7 @@ import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { loggedIds } from './targets.ts';
 import type { ConnectionObserver } from './transport/connections.ts';
-import { cacheHint, cacheMark, proxyHint, proxyMark } from './transport/response-marks.ts';
+import { cacheHint, cacheMarks, markIn, proxyHint, proxyMark } from './transport/response-marks.ts';
 import type { EndIteration } from './transport/send-once.ts';
 import { UpstreamError } from './upstream-error.ts';
 
@@ -102,7 +102,7 @@ export class CallObserver {
     this.#isFirstResponse = false;
     if (proxy)
       log.info({ header: proxy, hint: proxyHint }, 'a proxy seems to stand before the service');
-    const header = cacheMark(headers);
+    const header = markIn(headers, cacheMarks);
     if (header === undefined) return undefined;
     this.#cached.inc({ operation });
     if (effect === 'read' && !this.#isCacheLogged) {

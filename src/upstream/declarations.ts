@@ -7,6 +7,7 @@ import { argumentPath } from './problem-faults.ts';
 import {
   listResponse,
   parseBody,
+  readRecord,
   readStatus,
   recordedStatus,
   type ServiceResponse,
@@ -22,10 +23,8 @@ import {
   identifier,
   int32,
   integerIn,
-  lenient,
   list,
   optional,
-  readerOf,
   record,
   text,
   unnamed,
@@ -99,7 +98,6 @@ const workflowCsvOption = integerIn(
 export const isWorkflowCsvOption = guardOf(workflowCsvOption);
 
 const unresolved = record({ unresolved: optional(text) });
-const readUnresolved = readerOf(record({ unresolved: optional(lenient('string')) }));
 const recordedUpload = record({
   unresolved: Type.Union([text, Type.Null()]),
   record: Type.Union([recordedStatus, Type.Null()]),
@@ -115,9 +113,9 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   wire: [unresolved, serviceStatus],
   decode(body) {
     const value = parseBody(body);
-    const { unresolved = null } = readUnresolved(value);
+    const { unresolved = null } = readRecord(value);
     const isText = typeof unresolved === 'string' || unresolved === null;
-    const shown = isText ? unresolved : writeJson(readUnresolved(parseBody(body, true)).unresolved);
+    const shown = isText ? unresolved : writeJson(readRecord(parseBody(body, true)).unresolved);
     const isStatus = !Object.hasOwn(Object(value), 'unresolved') || 'status' in Object(value);
     return { unresolved: shown, record: isStatus ? readStatus(value) : null };
   },

@@ -50,7 +50,7 @@ type Inputs<P extends TSchema, B extends TSchema | null> =
 type Derived<Result> = {
   /** The root field with its type, such as `Query.glCodes`: the label of metrics. */
   readonly graphql: string;
-  /** Decodes the body of a response. Throws a ContractFault if it is not as declared. */
+  /** Decodes the body of a response. Throws an UpstreamError if it is not as declared. */
   decode(body: Uint8Array): Result;
   /** Whether a value is a response that was recorded for an idempotency key. */
   isRecorded(value: unknown): value is Result;
@@ -125,7 +125,7 @@ export function defineOperation(
 ): object {
   const { parameters, body, response, effect, field } = row;
   const toSearch = searchEncoderOf(parameters);
-  const toBody = body ? encoderOf(body) : () => undefined;
+  const toBody = body && encoderOf(body);
   const types = body ? [parameters, body] : [parameters];
   const operation = {
     ...row,
@@ -135,7 +135,7 @@ export function defineOperation(
     encode: (input: { parameters?: unknown; body?: unknown } = {}) => ({
       operation,
       search: toSearch(input.parameters),
-      body: toBody(input.body),
+      body: toBody?.(input.body),
       targets: (maxCharacters: number) =>
         targetsOf(types, [input.parameters, input.body], maxCharacters),
     }),
@@ -143,26 +143,18 @@ export function defineOperation(
   return operation;
 }
 
-/** Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. */
+/** Creates a function that encodes a query, with its parameters in the order of their declaration. */
 function searchEncoderOf(parameters: WireType): (values: unknown) => string {
-  const isValid = guardOf(parameters);
+  // A parameter that is not declared would be left out silently.
+  const isValid = guardOf({ additionalProperties: false, ...parameters });
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
-    const given: Record<string, unknown> = Object(values);
-    const names = declared ?? Object.keys(given);
-    // A parameter that is not declared would be left out silently.
-    let isLeftOut = false;
-    for (const name in given) isLeftOut ||= given[name] != null && !names.includes(name);
-    if (!isValid(values) || isLeftOut) {
-      throw new TypeError('The parameters do not match their declaration.');
+    if (!isValid(values)) throw new TypeError('The parameters do not match their declaration.');
+    const search = new URLSearchParams();
+    for (const name of declared ?? Object.keys(Object(values))) {
+      const value: unknown = Reflect.get(Object(values), name);
+      if (value != null) search.append(name, String(value));
     }
-    let search = '';
-    for (const name of names) {
-      const value = given[name];
-      if (value == null) continue;
-      const pair = `${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`;
-      search += (search === '' ? '?' : '&') + pair.replaceAll('%20', '+');
-    }
-    return search;
+    return search.size > 0 ? `?${search}` : '';
   };
 }

@@ -120,22 +120,19 @@ export class ReadCache {
     this.#entries.set(key, entry);
     const keys = this.#keys.get(caller) ?? new Set();
     this.#keys.set(caller, keys.add(key));
-    entry.result.then(
-      (result) => {
-        if (!this.#keep(key, entry, result, startedAt)) this.#drop(key, entry);
-      },
-      () => this.#drop(key, entry),
-    );
+    const drop = () => this.#drop(key, entry);
+    entry.result.then((result) => {
+      const ttl = this.#keptMs - (performance.now() - startedAt);
+      if (ttl <= 0 || !isList(result) || !this.#keep(key, entry, result, ttl)) drop();
+    }, drop);
     return entry;
   }
 
-  /** Keeps the list of a call, unless a write has ended its sharing. Returns false if it is no list, is late, or has no memory. */
-  #keep(key: string, entry: Entry, result: unknown, startedAt: number): boolean {
-    const ttl = this.#keptMs - (performance.now() - startedAt);
-    if (ttl <= 0 || !isList(result) || this.#entries.peek(key) !== entry) return false;
-    const bytes = memoryOf(result);
+  /** Keeps the list of a call, unless a write has ended its sharing. Returns false if there is no memory for it. */
+  #keep(key: string, entry: Entry, list: object, ttl: number): boolean {
+    const bytes = memoryOf(list);
     const most = Math.min(this.#memory.free, this.#memory.limit / 2);
-    if (bytes > most) return false;
+    if (bytes > most || this.#entries.peek(key) !== entry) return false;
     this.shrinkTo(most - bytes);
     entry.bytes = bytes;
     this.#bytes += bytes;

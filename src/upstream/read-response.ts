@@ -8,7 +8,6 @@ import { parseBody } from './responses.ts';
 import { responseBody } from './transport/response-body.ts';
 import type { ExchangeLimits, RawResponse } from './transport/send-once.ts';
 import { invalidResponse, noRoom, UpstreamError } from './upstream-error.ts';
-import { ContractFault } from './wire-types.ts';
 
 /** How many bytes of a response to a write are received even if there is no memory. Up to 256 writes may be in flight. */
 const MAX_UNRESERVED = 131_072;
@@ -66,7 +65,7 @@ export async function readResponse<Result>(
     if (turn) await turn;
     // A list may take 50 times the memory of its text, which is reserved once the list exists: earlier lists come first.
     const waiting = signal && reservation.waitForShare(signal);
-    if (!waiting) return decodeBody(operation, bytes);
+    if (!waiting) return operation.decode(bytes);
     await withMemory(waiting);
   }
 }
@@ -76,7 +75,7 @@ async function readErrorBody(response: RawResponse, limits: ExchangeLimits): Pro
   try {
     return parseBody(await responseBody(response, limits));
   } catch (error) {
-    if (error instanceof UpstreamError || error instanceof ContractFault) return undefined;
+    if (error instanceof UpstreamError) return undefined;
     throw error; // This is a bug of the gateway.
   }
 }
@@ -87,17 +86,4 @@ function withMemory(waiting: Promise<void>): Promise<void> {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
     throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
   });
-}
-
-/** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
-function decodeBody<Result>(
-  operation: { decode(body: Uint8Array): Result },
-  body: Uint8Array,
-): Result {
-  try {
-    return operation.decode(body);
-  } catch (error) {
-    if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
-    throw invalidResponse(`${error.message}, ${body.length} bytes`, error.shown);
-  }
 }

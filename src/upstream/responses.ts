@@ -6,9 +6,10 @@ import {
   parseJson,
   unusualNumber,
 } from '../lib/json.ts';
+import { invalidResponse } from './upstream-error.ts';
 import {
-  ContractFault,
   exactInteger,
+  faultIn,
   guardOf,
   int32,
   lenient,
@@ -27,7 +28,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
 
 /**
- * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws a ContractFault if
+ * Parses the body of a response. Integers of any length stay exact, and with `keepsDigits` all numbers. Throws an UpstreamError if
  * the body is not UTF-8 or not JSON, or has too many values.
  */
 export function parseBody(body: Uint8Array, keepsDigits = false): unknown {
@@ -38,7 +39,8 @@ export function parseBody(body: Uint8Array, keepsDigits = false): unknown {
     return isPlain ? (JSON.parse(json) as unknown) : parseJson(json, limits, keepsDigits);
   } catch (error) {
     // The error of the parser is not passed on, because it quotes the body, which may be confidential.
-    throw new ContractFault(error instanceof JsonLimitExceeded ? error.message : 'not JSON');
+    const fault = error instanceof JsonLimitExceeded ? error.message : 'not JSON';
+    throw invalidResponse(`${fault}, ${body.length} bytes`);
   }
 }
 
@@ -66,17 +68,18 @@ export type ServiceStatus = Static<typeof recordedStatus>;
 const labels = ['OK', 'FAILED', 'NO_MORE_INVOICES', 'NOT_PERMITTED'];
 
 const isInt32 = guardOf(int32);
-const isRecord = guardOf(record({}));
-const readRecord = readerOf(record({}));
+const anyRecord = Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' });
+const isRecord = guardOf(anyRecord);
+/** Reads a record whose fields are read one by one. */
+export const readRecord = readerOf(anyRecord);
 
 /**
  * Reads a status record. The status decides what became of an operation, so it is read in each form in which it is certain: as
  * an integer, as the text of one, or as its label. Other fields of an unexpected type are null, because they must not make a
- * clear status unknown. Throws a ContractFault if the value is no record.
+ * clear status unknown. Throws an UpstreamError if the value is no record.
  */
 export function readStatus(value: unknown, ...at: PropertyKey[]): ServiceStatus {
-  const fields: Record<string, unknown> = { ...readRecord(value, ...at) };
-  const { invoice_id, message, status } = fields;
+  const { invoice_id, message, status } = readRecord(value, ...at);
   return {
     invoiceId: typeof invoice_id === 'string' ? invoice_id : integerText(invoice_id),
     message: typeof message === 'string' ? message : null,
@@ -104,10 +107,10 @@ function integerText(value: unknown): string | null {
 }
 
 function statusNumber(value: unknown): number | null {
-  const label = typeof value === 'string' ? labels.indexOf(value.toUpperCase()) : -1;
+  const text = typeof value === 'string' ? value.toUpperCase() : '';
+  const label = labels.indexOf(text);
   if (label >= 0) return label;
-  const isText = typeof value === 'string' && /^-?(0|[1-9]\d*)$/.test(value);
-  const status = isText ? Number(value) : value;
+  const status = /^-?(0|[1-9]\d*)$/.test(text) ? Number(text) : value;
   return isInt32(status) ? status : null;
 }
 
@@ -115,7 +118,7 @@ function statusNumber(value: unknown): number | null {
 export type ServiceResponse<Result> = {
   /** The record on the wire. If there are several, the service responds with one of them. */
   readonly wire: readonly TSchema[];
-  /** Decodes a body. Throws a ContractFault if it does not match the declaration. */
+  /** Decodes a body. Throws an UpstreamError if it does not match the declaration. */
   decode(body: Uint8Array): Result;
   /** The result for a status record that the service sends in place of the declared response. */
   ofStatus(status: ServiceStatus): Result;
@@ -157,17 +160,14 @@ export function memoryOf(result: unknown): number {
   return list ? bytes * 4 + list.length * ITEM_BYTES : 0;
 }
 
-const readContainer = readerOf(
-  record({ service_status: optional(lenient('object')), list: optional(lenient('array')) }),
-);
 const readRows = readerOf(listOf(lenient('object')));
 
-/** Throws a ContractFault if a list is there, but its name is written in another way: it must not be taken for an empty one. */
+/** Throws an UpstreamError if a list is there, but its name is written in another way: it must not be taken for an empty one. */
 function rejectOtherName(value: unknown): void {
   const other = Object.keys(Object(value)).find((name) => name.toLowerCase() === 'list');
   if (other === undefined) return;
   const shown = 'The list of the service is invalid: its name is not written as documented.';
-  throw new ContractFault(`expected list, got ${other}`, shown);
+  throw invalidResponse(`expected list, got ${other}`, shown);
 }
 
 /** A `list` of records with a `service_status`. A missing or null list is empty. Rows count only if the status reports no problem. */
@@ -178,23 +178,18 @@ export function listResponse<Row extends TObject>(
   // The rows of a list are read one by one only if this check fails.
   const areDeclared = guardOf(listOf(Type.Unsafe<Static<Row>>({ ...row, anyOf })));
   const readRow = rowReaderOf(row);
-  const rowsOf = (list: unknown) => readRows(list ?? [], 'list');
   return {
     wire: [record({ service_status: optional(serviceStatus), list: optional(listOf(row)) })],
     decode(body) {
       const value = parseBody(body);
-      const { service_status, list } = readContainer(value);
+      const { service_status, list } = readRecord(value);
       const status = readStatus(service_status ?? {}, 'service_status');
       if (status.status !== 0) return { ...status, list: [], bytes: body.length };
       if (list === undefined) rejectOtherName(value);
-      const rows = rowsOf(list);
+      const rows = readRows(list ?? [], 'list');
       if (areDeclared(rows)) return { ...status, list: rows, bytes: body.length };
-      let exact: unknown[] | undefined;
-      const exactRow = (index: number) => {
-        exact ??= rowsOf(readContainer(parseBody(body, true)).list);
-        return exact[index];
-      };
-      const read = rows.map((value, index) => readRow(value, index, () => exactRow(index)));
+      const exact = readRows(readRecord(parseBody(body, true)).list, 'list');
+      const read = rows.map((value, index) => readRow(value, exact[index], index));
       return { ...status, list: read, bytes: body.length };
     },
     ofStatus: (status) => ({ ...status, list: [], bytes: 0 }),
@@ -204,50 +199,42 @@ export function listResponse<Row extends TObject>(
 }
 
 /**
- * Creates a function that reads the row at an index of a list. Throws a ContractFault if the row is not as declared, or has none
+ * Creates a function that reads the row at an index of a list. Throws an UpstreamError if the row is not as declared, or has none
  * of the declared fields: then they have other names than documented.
  *
  * Types that are as certain as the declared ones are accepted, too: a number for a text, which is its digits as the service
- * writes them, and the text of an integer for an integer. `exactRow` returns the same row with exact numbers.
+ * writes them, and the text of an integer for an integer. `exact` is the same row with exact numbers.
  */
 function rowReaderOf<Row extends TObject>(type: Row) {
   const fields = Object.entries<WireType>(type.properties);
   const names = fields.map(([name]) => name);
   const isDeclared = guardOf(type);
-  const read = readerOf(type);
-  const readDeclared = (value: unknown, index: number, exactRow: () => unknown) => {
-    const row = isDeclared(value) ? value : read(converted(value, exactRow, fields), 'list', index);
+  return (value: unknown, exact: unknown, index: number): Static<Row> => {
+    const invalid = (fault: string, problem: string) =>
+      invalidResponse(fault, `The list of the service is invalid: row ${index + 1} ${problem}.`);
+    const row = converted(value, exact, fields);
+    if (!isDeclared(row)) {
+      const { fault, at } = faultIn(type, row, ['list', index]);
+      const own = at[2] === undefined ? '' : `has a ${String(at[2]).toLowerCase()} that `;
+      throw invalid(fault, `${own}cannot be read`);
+    }
     if (names.some((name) => name in Object(value))) return row;
     const fault = `list[${index}]: expected ${names.join(', ')}, got none of them`;
-    throw new ContractFault(fault, `has no ${names[0]?.toLowerCase()}`);
-  };
-  return (value: unknown, index: number, exactRow: () => unknown): Static<Row> => {
-    try {
-      return readDeclared(value, index, exactRow);
-    } catch (error) {
-      if (!(error instanceof ContractFault)) throw error;
-      const [, , field] = error.at;
-      const own = field === undefined ? '' : `has a ${String(field).toLowerCase()} that `;
-      const problem = error.shown ?? `${own}cannot be read`;
-      const shown = `The list of the service is invalid: row ${index + 1} ${problem}.`;
-      throw new ContractFault(error.message, shown);
-    }
+    throw invalid(fault, `has no ${names[0]?.toLowerCase()}`);
   };
 }
 
 /** A row with its values as the declared types, if they are certain. */
 function converted(
   row: unknown,
-  exactRow: () => unknown,
+  exact: unknown,
   fields: readonly (readonly [name: string, WireType])[],
 ): unknown {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) return row;
+  if (!isRecord(row)) return row;
   const entries = fields.map(([name, { type }]) => {
-    const value: unknown = Reflect.get(row, name);
-    if ([type].flat().includes('string')) {
-      const isNumber = numberText(value) !== undefined;
-      return [name, isNumber ? numberText(Reflect.get(Object(exactRow()), name)) : value];
-    }
+    const value = row[name];
+    const isText = [type].flat().includes('string');
+    if (isText) return [name, numberText(Reflect.get(Object(exact), name)) ?? value];
     const isInteger = typeof value === 'string' && /^-?\d{1,10}$/.test(value);
     return [name, isInteger ? Number(value) : value];
   });

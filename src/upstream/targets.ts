@@ -6,7 +6,7 @@ export type Targets = {
   readonly ids: Record<string, string[]> | undefined;
   /** How many more identifiers there are. Undefined if there are no more. */
   readonly omittedIds: number | undefined;
-  readonly files: FileTarget[];
+  readonly files: readonly FileTarget[];
 };
 
 /** A file, with its content in base64. */
@@ -15,59 +15,46 @@ export type FileTarget = { name: string; content: string };
 /** How many characters the identifiers in a line of the log have at most: about 200 of usual length. */
 const LOG_CHARACTERS = 1000;
 
-type Collected = {
-  ids: Record<string, string[]>;
-  omitted: number;
-  files: FileTarget[];
-  /** How many more characters identifiers may have. */
-  leftCharacters: number;
-};
-
 /** What values of these types name, with so many characters of identifiers at most. */
 export function targetsOf(
   types: readonly WireType[],
   values: readonly unknown[],
   maxCharacters: number,
 ): Targets {
-  const found: Collected = { ids: {}, files: [], omitted: 0, leftCharacters: maxCharacters };
-  for (const [index, type] of types.entries()) collect(type, '', values[index], found);
-  const { ids, files, omitted } = found;
-  return {
-    ids: Object.keys(ids).length > 0 ? ids : undefined,
-    omittedIds: omitted || undefined,
-    files,
+  const ids: Record<string, string[]> = {};
+  const files: FileTarget[] = [];
+  let leftCharacters = maxCharacters;
+  let omitted = 0;
+  const addId = (name: string, id: string) => {
+    leftCharacters -= id.length;
+    if (leftCharacters < 0) {
+      omitted += 1;
+      return;
+    }
+    ids[name] ??= [];
+    ids[name].push(id);
   };
+  /** Collects what a value of this type names. It is in the field `name`. */
+  function collect({ target, items, properties = {} }: WireType, name: string, value: unknown) {
+    if (target === 'identifier' && typeof value === 'string') addId(name, value);
+    if (items && Array.isArray(value)) for (const item of value) collect(items, name, item);
+    const fields = Object.entries(properties).map(([field, type]) => {
+      return { field, type, value: Reflect.get(Object(value), field) as unknown };
+    });
+    for (const one of fields) collect(one.type, one.field, one.value);
+    const find = (kind: string) => fields.find(({ type }) => type.target === kind)?.value;
+    const content = find('fileContent');
+    if (typeof content === 'string') {
+      files.push({ name: String(find('fileName') ?? ''), content });
+    }
+  }
+  for (const [index, type] of types.entries()) collect(type, '', values[index]);
+  const hasIds = Object.keys(ids).length > 0;
+  return { ids: hasIds ? ids : undefined, omittedIds: omitted || undefined, files };
 }
 
 /** The identifiers of a request, as fields of a line of the log. */
 export function loggedIds({ targets }: { targets: (maxCharacters: number) => Targets }) {
   const { ids, omittedIds } = targets(LOG_CHARACTERS);
   return { ids, omittedIds };
-}
-
-/** Collects what a value of this type names. It is in the field `name`. */
-function collect(type: WireType, name: string, value: unknown, found: Collected): void {
-  const { target, items, properties } = type;
-  if (target === 'identifier') addIdentifier(name, value, found);
-  if (items && Array.isArray(value)) for (const item of value) collect(items, name, item, found);
-  if (!properties) return;
-  const record: Record<string, unknown> = Object(value);
-  const file: Partial<Record<string, unknown>> = {};
-  for (const [field, inner] of Object.entries(properties)) {
-    collect(inner, field, record[field], found);
-    if (inner.target) file[inner.target] = record[field];
-  }
-  const { fileName = '', fileContent: content } = file;
-  if (typeof content === 'string') found.files.push({ name: String(fileName ?? ''), content });
-}
-
-function addIdentifier(name: string, value: unknown, found: Collected): void {
-  if (typeof value !== 'string') return;
-  found.leftCharacters -= value.length;
-  if (found.leftCharacters < 0) {
-    found.omitted += 1;
-    return;
-  }
-  found.ids[name] ??= [];
-  found.ids[name].push(value);
 }

@@ -1,7 +1,8 @@
 import Type, { type Static, type TOptional, type TSchema, type TUnsafe } from 'typebox';
 import { Check, Compile } from 'typebox/schema';
 import { core } from 'zod';
-import { longNumber, numberText } from '../lib/json.ts';
+import { longNumber } from '../lib/json.ts';
+import { invalidResponse } from './upstream-error.ts';
 
 /*
  * The types of the service's JSON. Each is both a JSON Schema and a TypeScript type. The check of a response is compiled from
@@ -51,23 +52,13 @@ export type WireType = TSchema & {
 type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
 /** Integers of JSON with at most 1,000 digits. A longer one would need much memory: a response may have it hundreds of times. */
-const exactPattern = /^-?(0|[1-9]\d{0,999})$/;
-
-function exact(isOptional = false, target?: TargetKind): TUnsafe<string> {
-  const check = (value: unknown) => {
-    if (Number.isSafeInteger(value) || (value === null && isOptional)) return true;
-    return exactPattern.test(numberText(value) ?? '');
-  };
-  const error = () => 'integer';
-  const documented = isOptional ? ['integer', 'null'] : 'integer';
-  const own = { exact: true, documented, ...(target && { target }) };
-  return Type.Unsafe<string>({ ...own, '~refine': [{ check, error }] });
-}
+const pattern = '^-?(0|[1-9]\\d{0,999})$';
+const exact = { type: 'string', pattern, exact: true, documented: 'integer' } as const;
 
 /** An integer of any size. It is a number in JSON, and a text in the code, because a double would change a large integer. */
-export const exactInteger = exact();
+export const exactInteger = Type.Unsafe<string>(exact);
 /** An `exactInteger` that identifies something. The audit record shows it, so it must not be the number of an account. */
-export const identifier = exact(false, 'identifier');
+export const identifier = Type.Unsafe<string>({ ...exact, target: 'identifier' });
 /** The name of a file. The audit record shows it. */
 export const fileName = Type.String({ target: 'fileName' });
 /** The content of a file, in base64. The audit record shows its length and a hash of it. */
@@ -77,56 +68,28 @@ export const fileContent = Type.String({ target: 'fileContent' });
 export function optional<T extends TSchema>(
   type: T,
 ): TOptional<TUnsafe<Static<T> | null | undefined>> {
-  const wire: WireType = type;
-  const nullable = wire.exact
-    ? exact(true, wire.target)
-    : { ...type, ...(wire.type !== undefined && { type: [wire.type, 'null'].flat() }) };
-  return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
+  const { type: checked, documented }: WireType = type;
+  return Type.Optional(
+    Type.Unsafe<Static<T> | null | undefined>({
+      ...type,
+      ...(checked && { type: [checked, 'null'].flat() }),
+      ...(checked && documented && { documented: [documented, 'null'].flat() }),
+    }),
+  );
 }
 
-/** A response differs from its declaration. The message has paths and types, never values. */
-export class ContractFault extends Error {
-  /** A message for clients, if there is more to say than that the response is invalid. */
-  readonly shown: string | undefined;
-  /** The path of the value, if a value differs from its type. */
-  readonly at: readonly PropertyKey[];
-
-  constructor(message: string, shown?: string, at: readonly PropertyKey[] = []) {
-    super(message);
-    this.shown = shown;
-    this.at = at;
-  }
-}
-
-/** Reads a parsed JSON value at a path of a response. Throws a ContractFault. */
-type Reader<T extends TSchema> = (value: unknown, ...at: PropertyKey[]) => Static<T>;
-
-/** Creates a function that checks values of this type, which must have no exact integers. */
-export function readerOf<T extends TSchema>(type: T): Reader<T> {
-  const validator = Compile(type);
-  return (value, ...at) => {
-    if (!validator.Check(value)) throw faultIn(type, value, at);
-    return value;
-  };
-}
-
-/** Creates a function that checks whether a value is of this type. The value has texts in place of exact numbers. */
+/** Creates a function that checks whether a value is of this type. */
 export function guardOf<T extends TSchema>(type: T): (value: unknown) => value is Static<T> {
-  const validator = Compile(inCode(type));
-  return (value): value is Static<T> => validator.Check(value);
+  const validator = Compile(type);
+  return validator.Check.bind(validator);
 }
 
-/** The same type, with texts in place of exact numbers. */
-function inCode(type: WireType): WireType {
-  const { properties, items, exact } = type;
-  if (exact) {
-    const isNullable = [type.documented].flat().includes('null');
-    return { type: isNullable ? ['string', 'null'] : 'string', pattern: exactPattern.source };
-  }
-  return {
-    ...type,
-    ...(items && { items: inCode(items) }),
-    ...(properties && { properties: mapValues(properties, inCode) }),
+/** Creates a function that checks a parsed value at a path of a response. It throws an UpstreamError. */
+export function readerOf<T extends TSchema>(type: T) {
+  const isValid = guardOf(type);
+  return (value: unknown, ...at: PropertyKey[]): Static<T> => {
+    if (!isValid(value)) throw invalidResponse(faultIn(type, value, at).fault);
+    return value;
   };
 }
 
@@ -135,10 +98,9 @@ function inCode(type: WireType): WireType {
  * undefined field is left out. The function throws a TypeError for a value of another type, which must not be sent.
  */
 export function encoderOf<T extends TSchema>(type: T): (value: Static<T>) => string {
-  const checked = inCode(type);
-  const validator = Compile(checked);
+  const isValid = guardOf(type);
   return (value) => {
-    if (!validator.Check(value)) throw new TypeError(faultIn(checked, value, []).message);
+    if (!isValid(value)) throw new TypeError(faultIn(type, value).fault);
     return JSON.stringify(toWire(type, value));
   };
 }
@@ -148,19 +110,18 @@ function toWire({ exact, items, properties }: WireType, value: unknown): unknown
   if (exact) return JSON.rawJSON(String(value));
   if (items && Array.isArray(value)) return value.map((item) => toWire(items, item));
   if (!properties) return value;
-  return mapValues(properties, (field, name) => toWire(field, Reflect.get(Object(value), name)));
+  const fields = Object.entries(properties);
+  return Object.fromEntries(
+    fields.map(([name, field]) => [name, toWire(field, Reflect.get(Object(value), name))]),
+  );
 }
 
-function mapValues<Value, Result>(
-  values: Readonly<Record<string, Value>>,
-  change: (value: Value, name: string) => Result,
-): Record<string, Result> {
-  const entries = Object.entries(values).map(([name, value]) => [name, change(value, name)]);
-  return Object.fromEntries(entries) as Record<string, Result>;
-}
-
-/** Describes the first fault of a value: its path, the declared type, and the type of the value there. */
-function faultIn(type: WireType, value: unknown, at: readonly PropertyKey[]): ContractFault {
+/** The first fault of a value: its path, and a text with the path, the declared type, and the type of the value there, but no value. */
+export function faultIn(
+  type: WireType,
+  value: unknown,
+  at: readonly PropertyKey[] = [],
+): { at: readonly PropertyKey[]; fault: string } {
   const { items, properties = {}, required = [] } = type;
   if (items && Array.isArray(value)) {
     const item = Compile(items); // Items are checked one by one, because a list may be long.
@@ -174,9 +135,9 @@ function faultIn(type: WireType, value: unknown, at: readonly PropertyKey[]): Co
       if (!isAllowed && !Check(field, inner)) return faultIn(field, inner, [...at, name]);
     }
   }
-  const [expected] = [type.documented ?? type.type].flat();
+  const [expected] = [type.type].flat();
   const where = at.length > 0 ? `${core.toDotPath(at)}: ` : '';
-  return new ContractFault(`${where}expected ${expected}, got ${typeOf(value)}`, undefined, at);
+  return { at, fault: `${where}expected ${expected}, got ${typeOf(value)}` };
 }
 
 function typeOf(value: unknown): string {

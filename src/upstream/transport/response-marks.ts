@@ -4,8 +4,8 @@ import { printable } from '../../lib/short-text.ts';
 /** A text like HIT, TCP_HIT or RefreshHit, or one of nginx for a response that is old, or that it has asked the service about. */
 const stored = /(^|,)\s*(\w*hit|stale|updating|revalidated)\b/i;
 
-/** Headers by which a cache shows that it has sent a response that it had stored. */
-const marks = {
+/** Headers by which a cache shows that it has sent a response that it had stored, and not the service. */
+export const cacheMarks = {
   age: /[1-9]/,
   'cache-status': /;\s*hit\s*(=\s*\?1\s*)?(?=[;,]|$)/i,
   'x-cache': stored,
@@ -14,11 +14,6 @@ const marks = {
   // The number of the request, and of the one whose response Varnish had stored.
   'x-varnish': /\d \d/,
 };
-
-/** The header that shows that a cache has sent a response, and not the service. Undefined if there is none. */
-export function cacheMark(headers: IncomingHttpHeaders): string | undefined {
-  return markIn(headers, marks);
-}
 
 /** What to do about a cache. */
 export const cacheHint =
@@ -40,9 +35,13 @@ export function proxyMark(headers: IncomingHttpHeaders): string | undefined {
   return name && `${name}: ${printable(String(headers[name]))}`;
 }
 
-function markIn(headers: IncomingHttpHeaders, all: Record<string, RegExp>): string | undefined {
-  for (const name in all) {
-    if (name in headers && all[name]?.test(String(headers[name]))) return name;
+/** The header that shows something by one of these marks. Undefined if there is none. */
+export function markIn(
+  headers: IncomingHttpHeaders,
+  marks: Readonly<Record<string, RegExp>>,
+): string | undefined {
+  for (const name in marks) {
+    if (name in headers && marks[name]?.test(String(headers[name]))) return name;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
-import { defineRequest } from '../../../src/upstream/transport/got-request.ts';
+import { defineRequest } from '../../../src/upstream/transport/got-client.ts';
 import { Exchange } from '../../../src/upstream/transport/send-once.ts';
 import { UpstreamError } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
