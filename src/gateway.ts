@@ -46,8 +46,9 @@ export async function startGateway(
   const lane = new Lane();
   // Some requests make no call to the service, so there are more places for requests than for calls. The wait for a place is
   // much shorter than the deadline of an operation.
-  const maxRequests = Math.max(64, config.service.maxConcurrency * 1.25);
-  const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
+  const limit = Math.max(64, config.service.maxConcurrency * 1.25);
+  const { idle } = memory;
+  const requests = new Gate({ limit, maxWaitMs: 2000, maxWaiting: 4096, idle });
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { upstreamCalls, transport, idempotency, policy } = connected;
   const audit = createAudit(config.audit, stdout, telemetry);

@@ -1,5 +1,5 @@
 import type { Intent } from '@ledger-gateway/at-most-once';
-import type { AdmissionKey } from './admission/fair-shares.ts';
+import type { AdmissionKey } from './admission/gate.ts';
 import type { Reservation } from './admission/memory.ts';
 import type { RequestState } from './request-state.ts';
 

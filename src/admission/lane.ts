@@ -1,6 +1,5 @@
 import { remove } from '../lib/remove.ts';
-import type { AdmissionKey } from './fair-shares.ts';
-import { disconnected } from './gate.ts';
+import { type AdmissionKey, disconnected } from './gate.ts';
 
 /**
  * How much CPU time the turns of an iteration of the event loop may take, in milliseconds: as much as everything else took in
@@ -94,11 +93,6 @@ export class Lane {
     queueMicrotask(this.#afterMicrotasks);
   }
 
-  // A turn has four steps: the work, its microtasks, a batch of DataLoader, which runs in nextTick, and its microtasks.
-  readonly #afterMicrotasks = () => process.nextTick(this.#afterBatch);
-  readonly #afterBatch = () => queueMicrotask(this.#beforeEnd);
-  readonly #beforeEnd = () => process.nextTick(this.#end);
-
   readonly #end = () => {
     if (!this.#running) return;
     const ms = this.#turnMs;
@@ -109,6 +103,10 @@ export class Lane {
     this.#running = undefined;
     if (this.#waiting.size > 0) this.#beginNext();
   };
+  // A turn has four steps: the work, its microtasks, a batch of DataLoader, which runs in nextTick, and its microtasks.
+  readonly #beforeEnd = process.nextTick.bind(process, this.#end);
+  readonly #afterBatch = queueMicrotask.bind(undefined, this.#beforeEnd);
+  readonly #afterMicrotasks = process.nextTick.bind(process, this.#afterBatch);
 
   /** Begins the next turn, if work waits for it. */
   #beginNext(): void {

@@ -1,6 +1,6 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
-import type { AdmissionKey } from './fair-shares.ts';
-import { Gate, type Idle, rejectionWith } from './gate.ts';
+import { remove } from '../lib/remove.ts';
+import { type AdmissionKey, Gate, type Idle } from './gate.ts';
 
 /** What a request or a call to the service may hold without reserving it, in bytes. Its place pays for it. */
 const INCLUDED_BYTES = 65_536;
@@ -14,44 +14,36 @@ const needsTooMuch = new GatewayError(
 /** The memory that requests may hold together, in bytes, shared out by caller. */
 export class Memory extends Gate {
   constructor(limit: number) {
-    super({ limit, maxWaitMs: 2000, rejection: rejectionWith(noMemory) });
-  }
-
-  /** Opens the reservation of one call of a caller, or of a request that has a place in `places`. */
-  open(caller: AdmissionKey, places?: Gate): Reservation {
-    return new Reservation(this, caller, places);
+    super({ limit, maxWaitMs: 2000, rejection: noMemory });
   }
 }
 
-/** A client that the gateway waits for. */
-export type IdleClient = Pick<Idle, 'isOverdue'> & { disconnect(): void };
+/** The client of a request that has a place in `places`, a gate with the `idle` of the memory. */
+export type Client = Pick<Idle, 'isOverdue'> & { readonly places: Gate; disconnect(): void };
 
 /**
  * What one request or call holds: the place of a request, its body, the lists of the service until the response exists,
- * and the response until the client has received it. `close` gives everything back.
+ * and the response until the client has received it. `close` gives everything back. If others need it while the client is
+ * overdue, the client is disconnected.
  */
 export class Reservation implements Idle {
   readonly caller: AdmissionKey;
-  readonly #gate: Gate;
-  readonly #places: Gate | undefined;
+  readonly #memory: Gate;
+  /** Undefined for a call to the service. */
+  readonly #client: Client | undefined;
   /** All bytes that were asked for, including those that are waited for. */
   #bytes = 0;
-  /** The bytes that the gate counts for this reservation, and the most that it counted. */
+  /** The bytes that the gate counts for this reservation. */
   #reserved = 0;
-  #peak = 0;
-  /** The client that it waits for. */
-  #client: IdleClient | undefined;
+  /** The most bytes that were reserved at the same time. 0 if the place paid for all of them. */
+  peakBytes = 0;
   #isClosed = false;
 
-  constructor(gate: Gate, caller: AdmissionKey, places?: Gate) {
+  constructor(memory: Gate, caller: AdmissionKey, client?: Client) {
     this.caller = caller;
-    this.#gate = gate;
-    this.#places = places;
-  }
-
-  /** The most bytes that were reserved at the same time. 0 if the place paid for all of them. */
-  get peakBytes(): number {
-    return this.#peak;
+    this.#memory = memory;
+    this.#client = client;
+    if (client) memory.idle.push(this);
   }
 
   /**
@@ -60,10 +52,10 @@ export class Reservation implements Idle {
    * and with `OVERLOADED` if they do not become free in time.
    */
   reserve(bytes: number, signal?: AbortSignal, isUrgent = true): Promise<void> | undefined {
-    const amount = this.#amountOf(bytes);
     this.#bytes += bytes;
-    if (amount === 0) return undefined;
-    if (!this.#gate.tryEnter(this.caller, amount)) {
+    if (this.#bytes <= INCLUDED_BYTES) return undefined;
+    const amount = this.#amountOf(bytes);
+    if (!this.#memory.tryEnter(this.caller, amount)) {
       return this.#wait(bytes, amount, isUrgent, signal);
     }
     this.#entered(amount);
@@ -80,8 +72,8 @@ export class Reservation implements Idle {
    * reserved. Returns undefined if that is so now. Rejects as `reserve` does.
    */
   waitForShare(signal?: AbortSignal): Promise<void> | undefined {
-    if (this.#gate.tryEnter(this.caller, 0)) return undefined;
-    return this.#gate.enter(this.caller, { amount: 0, signal });
+    if (this.#memory.tryEnter(this.caller, 0)) return undefined;
+    return this.#memory.enter(this.caller, { amount: 0, signal });
   }
 
   /**
@@ -89,16 +81,21 @@ export class Reservation implements Idle {
    * false if there are not enough, or if the request has ended: it may itself have been dropped to free them.
    */
   tryReserve(bytes: number): boolean {
-    const amount = this.#amountOf(bytes);
-    if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
-    if (amount > 0) this.#entered(amount);
+    if (this.#bytes > INCLUDED_BYTES) {
+      const amount = this.#amountOf(bytes);
+      if (!this.#memory.tryEnter(this.caller, amount, true)) {
+        this.#bytes -= bytes;
+        return false;
+      }
+      this.#entered(amount);
+    }
     return !this.#isClosed;
   }
 
   /** Whether one caller can never have so many bytes more for this request. */
   neverFits(bytes: number): boolean {
-    return this.#bytes + bytes > this.#gate.maxPerCaller;
+    return this.#bytes + bytes > this.#memory.maxPerCaller;
   }
 
   /** Reserves what is missing to a total, as `tryReserve` does. */
@@ -113,22 +110,12 @@ export class Reservation implements Idle {
     const change = (bytes > INCLUDED_BYTES ? bytes : 0) - this.#reserved;
     if (change === 0) return;
     this.#add(change);
-    if (change > 0) this.#gate.take(this.caller, change);
-    else this.#gate.leave(this.caller, -change);
-  }
-
-  /** From now on this memory is held only for a client. If others need it and the client is overdue, the client is disconnected. */
-  waitForClient(client: IdleClient): void {
-    if (this.#isClosed) return;
-    if (!this.#client) {
-      this.#gate.watch(this);
-      this.#places?.watch(this);
-    }
-    this.#client = client;
+    if (change > 0) this.#memory.take(this.caller, change);
+    else this.#memory.leave(this.caller, -change);
   }
 
   holds(gate: Gate): boolean {
-    return gate === this.#places || this.#reserved > 0;
+    return gate === this.#client?.places || this.#reserved > 0;
   }
 
   isOverdue(): boolean {
@@ -143,19 +130,17 @@ export class Reservation implements Idle {
   /** Gives everything back, once. */
   close(): void {
     if (this.#isClosed) return;
-    if (this.#client) {
-      this.#gate.unwatch(this);
-      this.#places?.unwatch(this);
-    }
-    this.resize(0);
     this.#isClosed = true;
-    this.#places?.leave(this.caller);
+    if (this.#reserved > 0) this.#memory.leave(this.caller, this.#reserved);
+    if (!this.#client) return;
+    remove(this.#memory.idle, this);
+    this.#client.places.leave(this.caller);
   }
 
   async #wait(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
     try {
       if (this.neverFits(0)) throw needsTooMuch;
-      await this.#gate.enter(this.caller, { amount, isUrgent, signal });
+      await this.#memory.enter(this.caller, { amount, isUrgent, signal });
     } catch (error) {
       this.#bytes -= bytes;
       throw error;
@@ -163,20 +148,18 @@ export class Reservation implements Idle {
     this.#entered(amount);
   }
 
-  /** How much the gate must count for so many bytes more. */
+  /** How much the gate must count for so many bytes more, which were just added, and exceed what the place pays for. */
   #amountOf(bytes: number): number {
-    const total = this.#bytes + bytes;
-    if (total <= INCLUDED_BYTES) return 0;
-    return this.#bytes > INCLUDED_BYTES ? bytes : total;
+    return this.#bytes - bytes > INCLUDED_BYTES ? bytes : this.#bytes;
   }
 
   #entered(amount: number): void {
     if (!this.#isClosed) this.#add(amount);
-    else this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
+    else this.#memory.leave(this.caller, amount); // It waited longer than its request lasted.
   }
 
   #add(amount: number): void {
     this.#reserved += amount;
-    this.#peak = Math.max(this.#peak, this.#reserved);
+    this.peakBytes = Math.max(this.peakBytes, this.#reserved);
   }
 }

@@ -4,10 +4,9 @@ import { isPromise } from 'node:util/types';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { AdmissionKey } from '../admission/fair-shares.ts';
-import type { Gate } from '../admission/gate.ts';
+import type { AdmissionKey, Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
-import type { IdleClient, Memory, Reservation } from '../admission/memory.ts';
+import { type Client, type Memory, Reservation } from '../admission/memory.ts';
 import type { Authenticator, Credentials } from '../auth/authenticate.ts';
 import {
   clientDisconnected,
@@ -39,6 +38,8 @@ declare module 'fastify' {
     reservation?: Reservation;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     processing?: Promise<unknown>;
+    /** Since when its client may receive the response, in the time of `performance.now()`. */
+    sendingSince?: number;
   }
 }
 
@@ -143,12 +144,15 @@ function admit(
   options: GraphqlRouteOptions,
 ): Promise<void> | undefined {
   const { headers, disconnected: signal } = request;
-  const { requests, metrics } = options;
+  const { requests, memory, metrics } = options;
   if (credentials) request.state.caller = credentials.caller;
   if (Number(headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
   request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
   const begin = () => {
-    const reservation = openReservation(request, reply, options);
+    const client = clientOf(request, requests);
+    const reservation = new Reservation(memory, request.admissionKey, client);
+    request.reservation = reservation;
+    closeAtEnd(reservation, request, reply);
     request.scope = credentials && createScope(request, credentials, reservation, options);
     if (headers.expect !== undefined) reply.raw.writeContinue();
   };
@@ -162,40 +166,34 @@ function admit(
   });
 }
 
-/**
- * Opens the reservation of a request that has a place. It is closed when the client has the response or has disconnected, and the
- * request is not being parsed or executed any more.
- */
-function openReservation(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: GraphqlRouteOptions,
-) {
-  const { requests, memory } = options;
-  const { admissionKey, raw } = request;
-  const reservation = memory.open(admissionKey, requests);
-  request.reservation = reservation;
-  if (!raw.complete) reservation.waitForClient(slowBodyOf(request));
-  const leave = () => reservation.close();
-  const end = () => void Promise.resolve(request.processing).then(leave, leave);
+/** Closes the reservation when the client has the response or has disconnected, and the request is not being processed any more. */
+function closeAtEnd(reservation: Reservation, request: FastifyRequest, reply: FastifyReply): void {
+  const close = () => reservation.close();
+  const end = () => void Promise.resolve(request.processing).then(close, close);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
-  return reservation;
 }
 
-/** Watches a client that declares a body, and sends it slowly or not at all. */
-function slowBodyOf(request: FastifyRequest): IdleClient {
-  const { raw } = request;
-  const { bytesRead } = raw.socket;
+/** Watches a client that sends its body slowly or not at all, or does not receive a response, unless that has the outcome of a write. */
+function clientOf(request: FastifyRequest, places: Gate): Client {
+  const { raw, state } = request;
+  const { socket } = raw;
+  const { bytesRead } = socket;
   const since = performance.now();
   return {
+    places,
     isOverdue() {
-      if (raw.complete || request.processing !== undefined) return false;
-      const seconds = (performance.now() - since) / 1000;
-      const bytesPerSecond = (raw.socket.bytesRead - bytesRead) / seconds;
+      const now = performance.now();
+      const { sendingSince, processing } = request;
+      if (sendingSince !== undefined) {
+        return state.writes.length === 0 && now - sendingSince >= MAX_SENDING_MS.needed;
+      }
+      if (raw.complete || processing !== undefined) return false;
+      const seconds = (now - since) / 1000;
+      const bytesPerSecond = (socket.bytesRead - bytesRead) / seconds;
       return seconds >= SLOW_BODY.seconds && bytesPerSecond < SLOW_BODY.bytesPerSecond;
     },
-    disconnect: () => raw.socket.destroy(),
+    disconnect: () => socket.destroy(),
   };
 }
 
@@ -266,24 +264,19 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
 
 /**
  * From now on the request holds only the memory of its response. A long response is converted to bytes, which avoids copies
- * of its text. The connection may be closed if others need the memory, unless the response has the outcome of a write.
+ * of its text.
  */
 function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-  const { reservation, state } = request;
+  const { reservation } = request;
   const { socket } = request.raw;
   const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const isLong = whole.length > 16_384;
   const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;
   reservation?.resize(isLong ? body.length : 0);
   if (!socket.writable) return payload;
-  const disconnect = () => socket.destroy();
   // This applies to short responses, too: the client may not have read the earlier ones.
-  const timer = setTimeout(disconnect, MAX_SENDING_MS.alone);
+  const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS.alone);
   reply.raw.once('close', () => clearTimeout(timer));
-  if (state.writes.length === 0) {
-    const since = performance.now();
-    const isOverdue = () => performance.now() - since >= MAX_SENDING_MS.needed;
-    reservation?.waitForClient({ isOverdue, disconnect });
-  }
+  request.sendingSince = performance.now();
   return body;
 }

@@ -5,7 +5,7 @@ import {
   StoreUnavailable,
 } from '@ledger-gateway/at-most-once';
 import type { Logger } from 'pino';
-import { Gate, rejectionWith } from '../admission/gate.ts';
+import { Gate } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Operation } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
@@ -46,6 +46,6 @@ export function createKeyLimiter(): Limiter {
     limit: 64, // More would only wait for each other in the store.
     maxWaiting: Infinity,
     maxWaitMs: 5000,
-    rejection: rejectionWith(new StoreUnavailable('busy')),
+    rejection: new StoreUnavailable('busy'),
   });
 }

@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { createIterationLimit } from '../admission/gate.ts';
-import type { Memory } from '../admission/memory.ts';
+import { type Memory, Reservation } from '../admission/memory.ts';
 import { memo } from '../lib/memo.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -47,7 +47,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
-      const reservation = memory.open(admissionKey);
+      const reservation = new Reservation(memory, admissionKey);
       const limits = limitsOf(effect, reservation, dependencies.maxResponseBytes, signal);
       const read = () => reading.enterIteration(admissionKey, signal);
       const exchange = new Exchange({ ...limits, effect, mayStart, read });

@@ -76,7 +76,8 @@ export class UpstreamCalls {
     const gate = new Gate({
       limit: maxConcurrency,
       maxWaitMs: timeoutMs / 4, // So that enough time is left for the call itself.
-      rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
+      rejection: queueFull,
+      lateRejection: queuedTooLong,
     });
     const circuit = new CircuitBreaker(timeoutMs, (to) => observer.circuitChanged(to));
     this.admission = { gate, circuit };

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AdmissionKey } from '../admission/fair-shares.ts';
+import type { AdmissionKey } from '../admission/gate.ts';
 import type { Memory } from '../admission/memory.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { isList, memoryOf } from './responses.ts';
@@ -51,7 +51,7 @@ export class ReadCache {
         if (keys?.size === 0) this.#keys.delete(caller);
       },
     });
-    memory.lendTo(this);
+    memory.borrower = this;
   }
 
   /** The memory of the kept lists. */

@@ -2,6 +2,24 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { Gate } from '../../src/admission/gate.ts';
 
+test('a caller takes a half, and whatever others take, the next one finds half of the rest', () => {
+  const gate = new Gate({ limit: 320 });
+  const taken = ['a', 'b', 'c', 'd'].map((caller) => {
+    const before = gate.held;
+    while (gate.tryEnter(caller));
+    return gate.held - before;
+  });
+  expect([gate.maxPerCaller, ...taken]).toEqual([160, 160, 80, 40, 20]);
+  gate.leave('d');
+  expect(['c', 'd', 'e'].map((caller) => gate.tryEnter(caller))).toEqual([false, true, true]);
+});
+
+test('amounts count, not entries', () => {
+  const gate = new Gate({ limit: 100 });
+  expect([gate.tryEnter('a', 51), gate.tryEnter('a', 50)]).toEqual([false, true]);
+  expect([gate.tryEnter('b', 26), gate.tryEnter('b', 25)]).toEqual([false, true]);
+});
+
 test('callers take turns', async () => {
   const gate = new Gate({ limit: 1 });
   const entered: string[] = [];
@@ -17,7 +35,7 @@ test('callers take turns', async () => {
 });
 
 test('a new caller enters at once while another one holds and queues all that it may', async () => {
-  const gate = new Gate({ limit: 4, maxWaiting: 8, rejection: Error });
+  const gate = new Gate({ limit: 4, maxWaiting: 8, rejection: new Error('full') });
   for (let n = 0; n < 6; n++) void gate.enter('a');
   expect([gate.held, gate.waiting]).toEqual([2, 4]);
   await expect(gate.enter('a')).rejects.toThrow('full');
@@ -29,7 +47,7 @@ test('what is larger waits without stopping others, and enters when there is roo
   gate.tryEnter('a', 45);
   const large = gate.enter('a', { amount: 30 });
   expect(gate.tryEnter('a', 1)).toBe(false); // It would overtake.
-  expect([gate.tryOvertake('a', 5), gate.tryEnter('b', 18)]).toEqual([true, true]);
+  expect([gate.tryEnter('a', 5, true), gate.tryEnter('b', 18)]).toEqual([true, true]);
   gate.leave('a', 45);
   await large;
   expect([gate.held, gate.waiting]).toEqual([53, 0]);
@@ -66,7 +84,7 @@ test('an urgent entry enters before the others of its caller, and not before tho
 });
 
 test('when the oldest of a caller has waited for long, no more of it may wait, but what is urgent', async () => {
-  const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: Error });
+  const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: new Error('full') });
   gate.tryEnter('a');
   jest.useFakeTimers({ now: 0, doNotFake: ['setImmediate'] });
   const pass = (caller: string, isUrgent = false) =>
@@ -86,7 +104,7 @@ test('when the oldest of a caller has waited for long, no more of it may wait, b
 function takeForLong(gate: Gate, caller: string, amount: number) {
   const state = { isOverdue: false };
   gate.take(caller, amount);
-  gate.watch({
+  gate.idle.push({
     caller,
     holds: () => true,
     isOverdue: () => state.isOverdue,
@@ -101,7 +119,7 @@ test('what was dropped in excess of what work in progress needed is given to tho
   gate.take('b', 40);
   const waiting = gate.enter('c', { amount: 20 });
   held.isOverdue = true;
-  expect(gate.tryOvertake('d', 10)).toBe(true);
+  expect(gate.tryEnter('d', 10, true)).toBe(true);
   await waiting;
   expect([gate.held, gate.waiting]).toEqual([70, 0]);
 });

@@ -26,7 +26,7 @@ async function execute(selection: string, resolve: (info: GraphQLResolveInfo) =>
 }
 
 function limitsOf(memory: Memory, turn = scopeOf().turn) {
-  const reservation = memory.open('a');
+  const reservation = createReservation(memory, 'a');
   return new ResponseLimits({ ...scopeOf(), reservation, turn }, 16 * MEGABYTE);
 }
 

@@ -13,7 +13,7 @@ const head = (caller: string, rest: string) =>
 async function start(limits: { requests?: number; bytes?: number; lane?: Lane } = {}) {
   const { lane = createLane() } = limits;
   const memory = createMemory(limits.bytes ?? 10_000_000);
-  const requests = createGate({ limit: limits.requests ?? 100, maxWaiting: 8 });
+  const requests = createGate({ limit: limits.requests ?? 100, maxWaiting: 8, idle: memory.idle });
   const executions: (() => void)[] = [];
   const received: number[] = [];
   const statuses: number[] = [];

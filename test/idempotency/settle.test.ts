@@ -7,7 +7,7 @@ import type { startTestGateway } from '../../testkit/gateway.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { metricIs } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
-import { createReservation } from '../support/admission.ts';
+import { createMemory, createReservation } from '../support/admission.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
@@ -63,7 +63,7 @@ test('a recorded outcome for which there is no memory is read with short texts',
   const of = (message: string) => ({ response: { invoiceId: '7', message, status: 0 } });
   const outcome = { operation: 'upgradeToHQ', ...of('x'.repeat(100_000)) };
   const read = (limitBytes: number) =>
-    readRecord(outcome, [upgradeToHQ], createReservation(limitBytes));
+    readRecord(outcome, [upgradeToHQ], createReservation(createMemory(limitBytes)));
   expect(read(1_000_000)).toEqual({ operation: upgradeToHQ, ...of('x'.repeat(100_000)) });
   expect(read(150_000)).toEqual({ operation: upgradeToHQ, ...of(`${'x'.repeat(10_000)}…`) });
 });

@@ -1,6 +1,6 @@
 import { Gate } from '../../src/admission/gate.ts';
 import { Lane } from '../../src/admission/lane.ts';
-import { Memory } from '../../src/admission/memory.ts';
+import { Memory, Reservation } from '../../src/admission/memory.ts';
 
 /*
  * Admission for the tests of other parts. Only this file and the tests of `src/admission` know its classes.
@@ -9,7 +9,8 @@ import { Memory } from '../../src/admission/memory.ts';
 export type { Lane, Memory };
 
 export const createMemory = (bytes = Infinity) => new Memory(bytes);
-/** The reservation of a request of `ada`, in a memory of its own. */
-export const createReservation = (bytes = Infinity) => createMemory(bytes).open('ada');
+/** The reservation of a call. */
+export const createReservation = (memory = createMemory(), caller = 'ada') =>
+  new Reservation(memory, caller);
 export const createGate = (options: ConstructorParameters<typeof Gate>[0]) => new Gate(options);
 export const createLane = () => new Lane();

@@ -11,7 +11,7 @@ import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import type { TlsFiles } from '../../src/upstream/transport/tls-files.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
-import { createLane, createMemory, type Memory } from './admission.ts';
+import { createLane, createMemory, createReservation, type Memory } from './admission.ts';
 import { createMetrics } from './metrics.ts';
 
 /** The signal of a client that stays connected. */
@@ -31,7 +31,7 @@ export function scopeOf(
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, admissionKey },
     identity: `hash of ${token}`,
     requestId: 'request-1',
-    reservation: createMemory().open(admissionKey),
+    reservation: createReservation(createMemory(), admissionKey),
     turn: (signal) => lane.turn(admissionKey, 0, signal),
     trace: undefined,
     forwarded: undefined,

@@ -13,7 +13,7 @@ import { anyWrite, write, writes } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { json, startService, success } from '../../testkit/service.ts';
 import { startTcp } from '../../testkit/tcp-server.ts';
-import { createMemory } from '../support/admission.ts';
+import { createMemory, createReservation } from '../support/admission.ts';
 import { startHeldStack } from '../support/stack.ts';
 import {
   glCodesOf,
@@ -210,7 +210,7 @@ test('the outcome of a write is booked when it arrives, and cut if there is no m
   const memory = createMemory(1_000_000);
   const { calls } = startCalls(await startService(json({ status: 0, message })));
   const writes = Array.from({ length: 8 }, () =>
-    calls.write(upgradeToHq, { ...scopeOf(), reservation: memory.open('a') }),
+    calls.write(upgradeToHq, { ...scopeOf(), reservation: createReservation(memory, 'a') }),
   );
   const lengths = (await Promise.all(writes)).map((outcome) => Number(outcome.message?.length));
   const sorted = lengths.toSorted((one, other) => one - other);
@@ -229,7 +229,7 @@ test.each(['declared', 'not declared'])(
       response.end(body);
     });
     const memory = createMemory(2_000_000);
-    const other = memory.open('other');
+    const other = createReservation(memory, 'other');
     other.resize(1_500_000);
     const { calls } = startCalls(service, { memory });
     let isRead = false;
@@ -250,7 +250,7 @@ test('a list is decoded when its caller holds no more than its share', async () 
     json({ service_status: { status: 0 }, list: [{ Code: '1' }] }),
   );
   const memory = createMemory(1_000_000);
-  const others = memory.open('ada');
+  const others = createReservation(memory, 'ada');
   others.resize(600_000);
   const { calls, counts } = startCalls(service, { memory });
   const reading = calls.read(glCodesOf(), scopeOf());

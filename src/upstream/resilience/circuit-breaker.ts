@@ -1,4 +1,4 @@
-import type { AdmissionKey } from '../../admission/fair-shares.ts';
+import type { AdmissionKey } from '../../admission/gate.ts';
 import { notBegun } from '../transport/send-once.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
