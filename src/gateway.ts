@@ -3,7 +3,7 @@ import { shareMemory } from './admission/free-memory.ts';
 import { Gate } from './admission/gate.ts';
 import { Lane } from './admission/lane.ts';
 import { Memory } from './admission/memory.ts';
-import { Audit } from './audit/audit.ts';
+import { AuditedCalls } from './audit/audit.ts';
 import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './changed-settings.ts';
@@ -20,7 +20,7 @@ import { type Ledger, ledger } from './resolvers/ledger.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { UpstreamCalls } from './upstream/call.ts';
+import { type Calls, UpstreamCalls } from './upstream/call.ts';
 import { CallObserver, createConnectionObserver, watchCalls } from './upstream/call-observer.ts';
 import { ReadCache } from './upstream/read-cache.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
@@ -51,9 +51,8 @@ export async function startGateway(
   const requests = new Gate({ limit, maxWaitMs: 2000, maxWaiting: 4096, idle });
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { upstreamCalls, transport, idempotency, policy } = connected;
-  const audit = createAudit(config.audit, stdout, telemetry);
-  const calls = audit?.watch(idempotency) ?? idempotency;
-  const served = { calls, keys: idempotency };
+  const audit = createAudit(config.audit, idempotency, stdout, telemetry);
+  const served = { calls: audit ?? idempotency, keys: idempotency };
   const graphql = await executeGraphql(config, product, served, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
@@ -163,11 +162,12 @@ function executeGraphql(
 /** The record of who wrote what, unless it is off. */
 function createAudit(
   { output, subject }: Config['audit'],
+  calls: Calls,
   stdout: LogOutput,
   telemetry: Telemetry,
-): Audit | undefined {
+): AuditedCalls | undefined {
   if (output === 'off') return undefined;
-  return new Audit({ output: createAuditOutput(output, stdout, telemetry), subject });
+  return new AuditedCalls(calls, createAuditOutput(output, stdout, telemetry), subject);
 }
 
 /** The explorer, which is loaded only where it is switched on. */

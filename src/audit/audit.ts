@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { remove } from '../lib/remove.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
@@ -12,42 +11,37 @@ import type { AuditOutput } from './audit-output.ts';
 /** The characters of all identifiers of a write that are kept: about 3,000 of usual length. */
 const MAX_CHARACTERS = 65_536;
 
-type AuditOptions = {
-  output: AuditOutput;
-  /** The setting AUDIT_SUBJECT. */
-  subject: 'hash' | 'sub' | 'both';
-};
+/** The setting AUDIT_SUBJECT. */
+type Subject = 'hash' | 'sub' | 'both';
 
 /**
- * Writes the audit record (docs/reference/audit-record.md): a line before a write is sent, and a line with what became of it.
- * A write that is rejected after its arguments were accepted, for whatever reason, has only the second line.
+ * Writes the audit record (docs/reference/audit-record.md) of calls that may reject, replay or send a write: a line before a
+ * write is sent, and a line with what became of it. A write that is rejected after its arguments were accepted, for whatever
+ * reason, has only the second line.
  */
-export class Audit {
-  readonly #options: AuditOptions;
+export class AuditedCalls implements Calls {
+  readonly read: Calls['read'];
+  readonly #calls: Calls;
+  readonly #output: AuditOutput;
+  readonly #subject: Subject;
   /** The writes that were sent and have no outcome yet. */
-  readonly #sent: AuditedWrite[] = [];
+  readonly #sent = new Set<AuditedWrite>();
 
-  constructor(options: AuditOptions) {
-    this.#options = options;
+  constructor(calls: Calls, output: AuditOutput, subject: Subject) {
+    this.read = (request, scope) => calls.read(request, scope);
+    this.#calls = calls;
+    this.#output = output;
+    this.#subject = subject;
   }
 
-  /** Wraps all that may reject, replay or send a write. */
-  watch(calls: Calls): Calls {
-    return {
-      read: (request, scope) => calls.read(request, scope),
-      write: (request, scope) => this.#write(calls, request, scope),
-    };
-  }
-
-  async #write<Result>(
-    calls: Calls,
+  async write<Result>(
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const { output, subject } = this.#options;
-    const write = new AuditedWrite(describe(request, scope, subject), output, this.#sent);
+    const shown = describe(request, scope, this.#subject);
+    const write = new AuditedWrite(shown, this.#output, this.#sent);
     try {
-      const result = await calls.write({ ...request, observer: write }, scope);
+      const result = await this.#calls.write({ ...request, observer: write }, scope);
       write.end(auditedOutcomeOf(request, result));
       return result;
     } catch (error) {
@@ -58,14 +52,13 @@ export class Audit {
 
   /** Records that the outcome of the writes in flight is unknown, before an exit that does not wait for them. */
   abandon(): void {
-    for (const write of [...this.#sent]) {
+    for (const write of this.#sent)
       write.end({ outcome: 'LedgerOutcomeUnknown', code: 'ORPHANED' });
-    }
-    this.#options.output.close();
+    this.close();
   }
 
   close(): void {
-    this.#options.output.close();
+    this.#output.close();
   }
 }
 
@@ -83,7 +76,7 @@ function auditedOutcomeOf<Result>(
 function describe(
   { operation, responseName, targets }: WriteRequest,
   { caller, requestId, state, idempotencyResponseName = responseName }: RequestScope,
-  shown: AuditOptions['subject'],
+  shown: Subject,
 ): AuditedRequest {
   const { ids, omittedIds, files } = targets(MAX_CHARACTERS);
   const { issuer: iss, subject: sub, hash, application: azp } = caller;
@@ -116,12 +109,12 @@ function digestOf({ name, content }: FileTarget) {
 class AuditedWrite implements WriteObserver {
   readonly #request: AuditedRequest;
   readonly #output: AuditOutput;
-  readonly #sent: AuditedWrite[];
+  readonly #sent: Set<AuditedWrite>;
   readonly #start = performance.now();
   #isReplay = false;
   #hasEnded = false;
 
-  constructor(request: AuditedRequest, output: AuditOutput, sent: AuditedWrite[]) {
+  constructor(request: AuditedRequest, output: AuditOutput, sent: Set<AuditedWrite>) {
     this.#request = request;
     this.#output = output;
     this.#sent = sent;
@@ -136,7 +129,7 @@ class AuditedWrite implements WriteObserver {
   }
 
   sending(): Promise<void> {
-    this.#sent.push(this);
+    this.#sent.add(this);
     const time = new Date().toISOString();
     return this.#output.write({ audit: 'sent', time, ...this.#request });
   }
@@ -144,7 +137,7 @@ class AuditedWrite implements WriteObserver {
   end(outcome: AuditedOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    remove(this.#sent, this);
+    this.#sent.delete(this);
     const time = new Date().toISOString();
     const ms = Math.round(performance.now() - this.#start);
     const result = { ...outcome, replay: this.#isReplay, ms };

@@ -21,6 +21,9 @@ const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 export const oneOf = <Value extends string>(...values: Value[]) =>
   z.enum(values, `must be ${or.format(values)}`);
 
+/** A text that matches a pattern. */
+export const matching = (pattern: RegExp, message: string) => z.string().regex(pattern, message);
+
 /** An integer, in this unit. The error shows the value. */
 export function integer(min: number, max: number, unit?: 'milliseconds' | 'seconds' | 'bytes') {
   const what = unit ? `whole ${unit}` : 'an integer';
@@ -45,12 +48,10 @@ export const host = z
   );
 
 /** The name of a query parameter. */
-export const parameterName = z
-  .string()
-  .regex(
-    /^[\w.~$[\]-]+$/,
-    'must be the name of a query parameter: letters, digits and _ - . ~ $ [ ]',
-  );
+export const parameterName = matching(
+  /^[\w.~$[\]-]+$/,
+  'must be the name of a query parameter: letters, digits and _ - . ~ $ [ ]',
+);
 
 export const boolean = oneOf('true', 'false').transform((value) => value === 'true');
 
@@ -61,37 +62,34 @@ export const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
-const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
-  list.pipe(z.array(item).min(1, 'must not be empty'));
-export const nonEmptyList = nonEmptyListOf(
-  z
-    .string()
-    .regex(
-      /^(?!["'“”„[]).*(?<!["'“”\]])$/,
-      'must be separated by commas, without quotes or brackets',
-    ),
+const listOf = <Item>(item: z.ZodType<Item, string>, ifEmpty = 'must not be empty') =>
+  list.pipe(z.array(item).min(1, ifEmpty));
+
+export const nonEmptyList = listOf(
+  matching(
+    /^(?!["'“”„[]).*(?<!["'“”\]])$/,
+    'must be separated by commas, without quotes or brackets',
+  ),
 );
 
 /** A list of some of these names. */
 export function someOf<Name extends string>(names: Name[]) {
   const message = `must be a list of ${names.join(', ')}`;
-  return list.pipe(z.array(z.enum(names, message)).min(1, message));
+  return listOf(z.enum(names, message), message);
 }
 
 /** Where the audit record is written. */
-export const audit = z.string().regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
+export const audit = matching(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
 
 export const algorithm = oneOf(...algorithmNames);
 export const algorithms = someOf(algorithmNames);
 
-const tokenType = z
-  .string()
-  .regex(/^(application\/)?[\w!#$&^.+-]+$/i, 'must be a list of types such as at+jwt')
-  .transform(normalizeType);
+const tokenFault = 'must be a list of types such as at+jwt';
 
 /** Types of tokens, in the form in which they are compared. */
-export const tokenTypes = list.pipe(
-  z.array(tokenType).min(1, 'must be a list of types such as at+jwt'),
+export const tokenTypes = listOf(
+  matching(/^(application\/)?[\w!#$&^.+-]+$/i, tokenFault).transform(normalizeType),
+  tokenFault,
 );
 
 export const url = z
@@ -101,9 +99,7 @@ export const url = z
   .refine(({ username, password }) => !username && !password, 'must not contain credentials');
 
 // This checks the text, because a parsed URL does not show whether there is an empty query or none.
-export const baseUrl = z
-  .string()
-  .refine((value) => !/[?#]/.test(value), 'must not have a query or a fragment')
+export const baseUrl = matching(/^[^?#]*$/, 'must not have a query or a fragment')
   .pipe(url)
   .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
 
@@ -239,7 +235,7 @@ const documentManifest = fileOf(
 );
 
 /** Manifests of documents. */
-export const documentManifests = nonEmptyListOf(documentManifest);
+export const documentManifests = listOf(documentManifest);
 
 /** A file with certificates in PEM: a chain, or a list of CAs. Its value is the text. */
 export const certificates = (kind: 'chain' | 'list') =>

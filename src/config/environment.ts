@@ -57,9 +57,8 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: types.url.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: types.url.optional(),
   OTEL_TRACES_SAMPLER: types.oneOf(...samplers).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: z
-    .string()
-    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+  OTEL_TRACES_SAMPLER_ARG: types
+    .matching(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
     .default('1')
     .transform(Number),
   TRUSTED_DOCUMENTS: types.documentManifests.optional(),

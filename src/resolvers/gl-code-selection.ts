@@ -73,20 +73,18 @@ const MAX_COMPARED = 1000;
 
 /** The indexes of the codes in each order. */
 const orders = {
-  CODE: (all: readonly CodeTexts[], turn: Turn) => sortedBy(all, ({ code }) => code, turn),
-  NAME: (all: readonly CodeTexts[], turn: Turn) => sortedBy(all, ({ name }) => name, turn),
+  CODE: sorterBy('code'),
+  NAME: sorterBy('name'),
 } satisfies Record<Exclude<GlCodeOrder, 'SERVICE'>, unknown>;
 
-function sortedBy(
-  all: readonly CodeTexts[],
-  textOf: (code: CodeTexts) => string | null,
-  turn: Turn,
-): Promise<number[]> {
-  const texts = all.map((code) => textOf(code)?.trim().slice(0, MAX_COMPARED) || null);
-  const compareAt = (a: number, b: number) => {
-    const [left, right] = [texts[a] ?? null, texts[b] ?? null];
-    if (left === null || right === null) return Number(left === null) - Number(right === null);
-    return compare(left, right);
+function sorterBy(field: keyof CodeTexts) {
+  return (all: readonly CodeTexts[], turn: Turn): Promise<number[]> => {
+    const texts = all.map((code) => code[field]?.trim().slice(0, MAX_COMPARED) || null);
+    const compareAt = (a: number, b: number) => {
+      const [left, right] = [texts[a] ?? null, texts[b] ?? null];
+      if (left === null || right === null) return Number(left === null) - Number(right === null);
+      return compare(left, right);
+    };
+    return sortInTurns(all.keys(), compareAt, turn);
   };
-  return sortInTurns(all.keys(), compareAt, turn);
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { readRecord } from '../../src/idempotency/recorded-outcome.ts';
+import { readRecord } from '../../src/idempotency/idempotent-call.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import { agedStore } from '../../testkit/aged-store.ts';
 import type { startTestGateway } from '../../testkit/gateway.ts';
