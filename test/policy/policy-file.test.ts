@@ -24,7 +24,7 @@ test('the examples of the pages about the policy and about a stop are policies',
     .join('\n');
   const blocks = [...page.matchAll(/^```json\n(.*?)^```/gms)].map(([, text = '']) => text);
   const examples = blocks.filter((text) => /^\{\s*"(operations|writes)"/.test(text));
-  expect(examples).toHaveLength(2);
+  expect(examples).toHaveLength(3);
   for (const text of examples) expect(await check(text)).toHaveProperty('covers');
 });
 
