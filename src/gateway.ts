@@ -20,7 +20,7 @@ import { type Ledger, ledger } from './resolvers/ledger.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { type Calls, UpstreamCalls } from './upstream/call.ts';
+import { UpstreamCalls, type Writes } from './upstream/call.ts';
 import { CallObserver, createConnectionObserver, watchCalls } from './upstream/call-observer.ts';
 import { ReadCache } from './upstream/read-cache.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
@@ -52,7 +52,7 @@ export async function startGateway(
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { upstreamCalls, transport, idempotency, policy } = connected;
   const audit = createAudit(config.audit, idempotency, stdout, telemetry);
-  const served = { calls: audit ?? idempotency, keys: idempotency };
+  const served = { reads: upstreamCalls, writes: audit ?? idempotency, keys: idempotency };
   const graphql = await executeGraphql(config, product, served, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
@@ -134,7 +134,7 @@ async function connectUpstream(
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
     timeoutMs: service.timeoutMs,
     closeMs: config.shutdownTimeoutMs,
-    calls: upstreamCalls,
+    writes: upstreamCalls,
     metrics,
     log,
   });
@@ -145,7 +145,7 @@ async function connectUpstream(
 function executeGraphql(
   { graphql, ledger: settings, service }: Config,
   product: Ledger,
-  served: Pick<ContextDependencies, 'calls' | 'keys'>,
+  served: Pick<ContextDependencies, 'reads' | 'writes' | 'keys'>,
   { metrics, log }: Telemetry,
 ) {
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
@@ -162,12 +162,12 @@ function executeGraphql(
 /** The record of who wrote what, unless it is off. */
 function createAudit(
   { output, subject }: Config['audit'],
-  calls: Calls,
+  writes: Writes,
   stdout: LogOutput,
   telemetry: Telemetry,
 ): AuditedCalls | undefined {
   if (output === 'off') return undefined;
-  return new AuditedCalls(calls, createAuditOutput(output, stdout, telemetry), subject);
+  return new AuditedCalls(writes, createAuditOutput(output, stdout, telemetry), subject);
 }
 
 /** The explorer, which is loaded only where it is switched on. */

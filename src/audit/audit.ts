@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestScope } from '../request-scope.ts';
-import type { Calls } from '../upstream/call.ts';
+import type { Writes } from '../upstream/call.ts';
 import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
 import { shownInvoice } from '../upstream/responses.ts';
 import type { FileTarget } from '../upstream/targets.ts';
@@ -15,21 +15,19 @@ const MAX_CHARACTERS = 65_536;
 type Subject = 'hash' | 'sub' | 'both';
 
 /**
- * Writes the audit record (docs/reference/audit-record.md) of calls that may reject, replay or send a write: a line before a
+ * Writes the audit record (docs/reference/audit-record.md) of what may reject, replay or send a write: a line before a
  * write is sent, and a line with what became of it. A write that is rejected after its arguments were accepted, for whatever
  * reason, has only the second line.
  */
-export class AuditedCalls implements Calls {
-  readonly read: Calls['read'];
-  readonly #calls: Calls;
+export class AuditedCalls implements Writes {
+  readonly #writes: Writes;
   readonly #output: AuditOutput;
   readonly #subject: Subject;
   /** The writes that were sent and have no outcome yet. */
   readonly #sent = new Set<AuditedWrite>();
 
-  constructor(calls: Calls, output: AuditOutput, subject: Subject) {
-    this.read = (request, scope) => calls.read(request, scope);
-    this.#calls = calls;
+  constructor(writes: Writes, output: AuditOutput, subject: Subject) {
+    this.#writes = writes;
     this.#output = output;
     this.#subject = subject;
   }
@@ -41,7 +39,7 @@ export class AuditedCalls implements Calls {
     const shown = describe(request, scope, this.#subject);
     const write = new AuditedWrite(shown, this.#output, this.#sent);
     try {
-      const result = await this.#calls.write({ ...request, observer: write }, scope);
+      const result = await this.#writes.write({ ...request, observer: write }, scope);
       write.end(auditedOutcomeOf(request, result));
       return result;
     } catch (error) {

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import type { RequestScope } from '../request-scope.ts';
-import type { Calls } from '../upstream/call.ts';
+import type { Reads } from '../upstream/call.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
 import type { ListResponse } from '../upstream/responses.ts';
 import type { ResponseLimits } from './response-limits.ts';
@@ -23,11 +23,7 @@ type MakeOnce<Item, Value> = (
 ) => Promise<Value>;
 
 /** Creates the loaders of one request. Only reads have loaders, because a write is never de-duplicated. */
-export function createLoaders(
-  calls: Pick<Calls, 'read'>,
-  scope: RequestScope,
-  limits: ResponseLimits,
-) {
+export function createLoaders(reads: Reads, scope: RequestScope, limits: ResponseLimits) {
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
   const lists = createListLoader(scope);
   const indexes = new Map<string, Promise<Index>>();
@@ -47,7 +43,7 @@ export function createLoaders(
     const read = async () => {
       try {
         limits.checkLookups(); // By now all root fields have started and are counted.
-        const response = await calls.read(request, scope);
+        const response = await reads.read(request, scope);
         const items = toItems(response);
         limits.noteTexts(items, response.bytes + items.length * addedBytes);
         // The service's own list is left out, so that its memory is free once no request shares the response.

@@ -3,7 +3,7 @@ import { missingToken } from '../errors/gateway-error.ts';
 import type { IdempotentCalls } from '../idempotency/idempotent-call.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
-import type { Calls } from '../upstream/call.ts';
+import type { Reads, Writes } from '../upstream/call.ts';
 import type { Encoded, WriteOperation } from '../upstream/operations.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { GraphqlDocument } from './document.ts';
@@ -38,7 +38,8 @@ export type RequestContext = Context & {
 };
 
 export type ContextDependencies = Pick<Context, 'csvOptionParam' | 'workflowActions'> & {
-  calls: Calls;
+  reads: Reads;
+  writes: Writes;
   keys: Pick<IdempotentCalls, 'settle'>;
   maxResponseBytes: number;
 };
@@ -50,7 +51,7 @@ export function createContext(
   state: RequestState,
   document: GraphqlDocument | undefined,
 ): RequestContext {
-  const { calls, keys, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
+  const { reads, writes, keys, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
   let loaders: Loaders | undefined;
   return {
@@ -59,9 +60,9 @@ export function createContext(
     state,
     limits,
     write: (request, { path }) =>
-      calls.write({ ...request, responseName: String(path.key) }, scope ?? noToken()),
+      writes.write({ ...request, responseName: String(path.key) }, scope ?? noToken()),
     loaders() {
-      loaders ??= createLoaders(calls, scope ?? noToken(), limits ?? noToken());
+      loaders ??= createLoaders(reads, scope ?? noToken(), limits ?? noToken());
       return loaders;
     },
     settle: (key, ageMs) => keys.settle(key, ageMs, scope ?? noToken()),

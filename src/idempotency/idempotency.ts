@@ -12,7 +12,7 @@ import { UpstreamError } from '../upstream/upstream-error.ts';
 import { createIdempotencyMetrics, measureStore } from './idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotent-call.ts';
 
-type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'calls' | 'isRequired'> &
+type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'writes' | 'isRequired'> &
   Omit<Parameters<typeof openAtMostOnce>[1], 'log' | 'limiter' | 'isWithoutEffect' | 'observe'> & {
     /** The store, in the form of IDEMPOTENCY_STORE. */
     store: string;
@@ -23,10 +23,10 @@ type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'calls' | 
 
 /** Opens the store, and adds idempotency keys to calls. Throws what `openAtMostOnce` throws. */
 export async function createIdempotency(options: Options): Promise<IdempotentCalls> {
-  const { store, calls, isRequired, operations, log, ...settings } = options;
+  const { store, writes, isRequired, operations: all, log, ...settings } = options;
   const [kind = ''] = store.split(':');
-  const writes = operations.filter((one) => one.effect === 'write');
-  const metrics = createIdempotencyMetrics(options.metrics, kind, writes, log);
+  const operations = all.filter((one) => one.effect === 'write');
+  const metrics = createIdempotencyMetrics(options.metrics, kind, operations, log);
   const atMostOnce = await openAtMostOnce(store, {
     ...settings,
     log,
@@ -37,7 +37,7 @@ export async function createIdempotency(options: Options): Promise<IdempotentCal
   });
   measureStore(options.metrics, kind, atMostOnce);
   const { timeoutMs } = settings;
-  return new IdempotentCalls({ calls, isRequired, timeoutMs, atMostOnce, writes, metrics });
+  return new IdempotentCalls({ writes, isRequired, timeoutMs, atMostOnce, operations, metrics });
 }
 
 /** Limits how many changes of keys are in progress, by caller: thousands of changes of one caller would delay those of others. */

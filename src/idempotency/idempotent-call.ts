@@ -2,17 +2,18 @@ import type { AtMostOnce, Write, WriteState } from '@ledger-gateway/at-most-once
 import { z } from 'zod';
 import { reserveOrShorten, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Calls } from '../upstream/call.ts';
+import type { Writes } from '../upstream/call.ts';
 import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 import { ARGUMENTS, carriesKey, fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 
 type Options = {
-  calls: Calls;
+  /** What sends the writes. */
+  writes: Writes;
   atMostOnce: AtMostOnce;
   /** The operations that may have been recorded. */
-  writes: readonly WriteOperation[];
+  operations: readonly WriteOperation[];
   metrics: IdempotencyMetrics;
   /** Whether a write without a key is rejected. */
   isRequired: boolean;
@@ -33,27 +34,25 @@ type SettledWrites = {
   keyArrived: boolean;
 };
 
-/** Sends writes with an `Idempotency-Key` at most once (docs/decisions/0012). Reads and writes without a key pass through. */
-export class IdempotentCalls implements Calls {
+/** Sends writes with an `Idempotency-Key` at most once (docs/decisions/0012). Writes without a key pass through. */
+export class IdempotentCalls implements Writes {
   readonly #options: Options;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  readonly read: Calls['read'] = (request, scope) => this.#options.calls.read(request, scope);
-
   async write<Result>(
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const { calls, isRequired, timeoutMs, atMostOnce, metrics } = this.#options;
+    const { writes, isRequired, timeoutMs, atMostOnce, metrics } = this.#options;
     const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
       const isRejected = isRequired || givenKey.ages.length > 0;
       metrics.withoutKey(scope, isRejected);
-      if (!isRejected) return this.#noted(await calls.write(request, scope), request, scope);
+      if (!isRejected) return this.#noted(await writes.write(request, scope), request, scope);
     }
     const deadline = performance.now() + timeoutMs;
     let hasWaited = false;
@@ -72,7 +71,7 @@ export class IdempotentCalls implements Calls {
     const send = async () => {
       metrics.count('claimed');
       const claimed = { ...request, claimId: write.key, deadline };
-      const value = this.#noted(await calls.write(claimed, scope), claimed, scope);
+      const value = this.#noted(await writes.write(claimed, scope), claimed, scope);
       return { value, record: toRecord(request.operation, value) };
     };
     const result = await atMostOnce.run(write, send).catch((error: unknown) => {
@@ -128,14 +127,14 @@ export class IdempotentCalls implements Calls {
     scope: RequestScope,
     repeat?: Pick<WriteRequest, 'targets'>,
   ): Outcome {
-    const { writes, metrics } = this.#options;
+    const { operations, metrics } = this.#options;
     if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (state.state === 'orphaned' && state.isNew) {
       const { operation } = state;
       metrics.unknownOutcome({ operation, code: 'ORPHANED', claim }, scope, repeat);
     }
     const isRecorded = state.state === 'recorded';
-    const known = isRecorded && readRecord(state.outcome, writes, scope.reservation);
+    const known = isRecorded && readRecord(state.outcome, operations, scope.reservation);
     return known || new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
@@ -173,12 +172,12 @@ function toRecord(operation: WriteOperation, response: unknown): object {
  */
 export function readRecord(
   recorded: unknown,
-  writes: readonly WriteOperation[],
+  operations: readonly WriteOperation[],
   reservation: Pick<RequestScope['reservation'], 'tryReserve'>,
 ): Outcome | undefined {
   const { data } = recordedOutcome.safeParse(reserveOrShorten(recorded, reservation));
   if (data === undefined) return undefined;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId, data.reason);
-  const operation = writes.find(({ name }) => name === data.operation);
+  const operation = operations.find(({ name }) => name === data.operation);
   return operation?.isRecorded(data.response) ? { operation, response: data.response } : undefined;
 }

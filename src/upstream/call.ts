@@ -20,8 +20,9 @@ import {
   unknownOutcome,
 } from './upstream-error.ts';
 
-/** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
-export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
+export type Reads = Pick<UpstreamCalls, 'read'>;
+/** Writes: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys, and `AuditedCalls` the audit record. */
+export type Writes = Pick<UpstreamCalls, 'write'>;
 
 /** Who may call what, and how often (policy/policy.ts). What it throws means that nothing was sent. */
 export type CallPolicy = {

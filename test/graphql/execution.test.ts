@@ -14,7 +14,7 @@ import { createExecution } from '../../src/graphql/execution.ts';
 import { createContext, type RequestContext } from '../../src/graphql/request-context.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { currentState, type RequestState } from '../../src/request-state.ts';
-import type { Calls } from '../../src/upstream/call.ts';
+import type { Reads, Writes } from '../../src/upstream/call.ts';
 import type { UpstreamRequest } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { actionArguments } from '../../testkit/graphql-operation.ts';
@@ -48,7 +48,7 @@ async function respond<Result>({ operation, search }: UpstreamRequest<Result>): 
   return operation.decode(Buffer.from(body));
 }
 
-const service: Calls = {
+const service: Reads & Writes = {
   read: respond,
   write: (request, { requestId }) =>
     respond(request).catch(() => new OutcomeUnknown('UPSTREAM_FAILED', requestId)),
@@ -116,7 +116,8 @@ async function execute(
   calls.length = 0;
   const contextValue = createContext(
     {
-      calls: service,
+      reads: service,
+      writes: service,
       keys: { settle: async () => ({ writes: [], isComplete: false, keyArrived: false }) },
       csvOptionParam: undefined,
       workflowActions: Object.values(WorkflowAction),

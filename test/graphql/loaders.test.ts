@@ -3,17 +3,14 @@ import { expect, jest, test } from '@jest/globals';
 import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
-import type { Calls } from '../../src/upstream/call.ts';
+import type { Reads } from '../../src/upstream/call.ts';
 import { createLane } from '../support/admission.ts';
 import { glCodesOf, scopeOf } from '../support/upstream-call.ts';
 
-const noCalls: Calls = {
-  read: () => Promise.reject(new Error('not expected')),
-  write: () => Promise.reject(new Error('not a read')),
-};
+const noReads: Reads = { read: () => Promise.reject(new Error('not expected')) };
 
 function loadersOf(scope: RequestScope) {
-  return createLoaders(noCalls, scope, new ResponseLimits(scope, 1_000_000));
+  return createLoaders(noReads, scope, new ResponseLimits(scope, 1_000_000));
 }
 
 test('what is made of a list once is shared with other requests', async () => {
@@ -39,7 +36,7 @@ test('what is made of a list takes memory for a reference to each item', async (
 
 test('reads begin within the turn of their request, once each, when all of its root fields have been counted, and fail in one turn', async () => {
   const happened: string[] = [];
-  const read: Calls['read'] = async ({ search }) => {
+  const read: Reads['read'] = async ({ search }) => {
     happened.push(`read ${search}`);
     throw new Error('not expected to end well');
   };

@@ -10,7 +10,7 @@ import {
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import type { Calls } from '../../src/upstream/call.ts';
+import type { Writes } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn } from '../../testkit/claims.ts';
@@ -272,11 +272,11 @@ function startWithStore(
   });
   closeAfterTest(() => atMostOnce.close());
   const calls = new IdempotentCalls({
-    calls: { read: send, write: send } as Calls,
+    writes: { write: send } as Writes,
     atMostOnce,
     timeoutMs,
     isRequired: false,
-    writes: [operations.upgradeToHQ],
+    operations: [operations.upgradeToHQ],
     metrics: createIdempotencyMetrics(metrics, 'memory', [], silent),
   });
   const scope = { ...scopeOf(), givenKey: () => ({ keys: ['intent-1'], ages: [] }) };
