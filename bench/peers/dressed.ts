@@ -34,10 +34,16 @@ export const app = fastify({
 });
 app.get('/metrics', () => metricsText());
 
-/** Verifies the token of a request, and logs the request when its response has ended. */
+/** Verifies the token of a request, sets the headers of its response, and logs the request when its response has ended. */
 export async function startRequest(request: FastifyRequest, reply: FastifyReply): Promise<Scope> {
   const start = performance.now();
   const { token, caller } = await authenticate(request.headers.authorization);
+  reply.headers({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+    vary: 'Accept',
+  });
   const disconnect = new AbortController();
   const { signal } = disconnect;
   const scope: Scope = { requestId: request.id, token, caller, signal, fields: new Map() };

@@ -7,7 +7,8 @@ import { Counter, collectDefaultMetrics, Histogram, register } from 'prom-client
 
 /*
  * What ledger-gateway does for every request and call besides GraphQL, and the peers `stack` and `mercurius` do, too: they
- * verify tokens and cache that, write the same log lines and metrics, flush the log before a write, and have a deadline.
+ * verify tokens and cache that, write the same log lines and metrics, flush the log before a write, have a deadline, send the same
+ * headers, and let connections rest (connections.ts).
  */
 const TIMEOUT_MS = 10_000;
 const FLUSH_MS = 100;
@@ -21,12 +22,12 @@ export type Scope = {
   fields: Map<string | number, { operation: string; outcome: string }>;
 };
 
-/** Sends a request to the service. */
+/** Sends a request to the service, and reads the body of the response. */
 export type Transport = (exchange: {
   path: string;
-  headers: Record<string, string>;
+  headers: Record<string, string | string[] | undefined>;
   signal: AbortSignal;
-}) => Promise<{ status: number; body: Promise<unknown> }>;
+}) => Promise<{ status: number; body: unknown }>;
 
 const lines = destination({ fd: 1, sync: true, minLength: 16_000 });
 export const log = pino({ base: null }, lines);
@@ -77,9 +78,8 @@ export async function call(
     const reply = await send({ path, headers, signal: controller.signal });
     status = reply.status;
     if (status !== 200) throw new Error(`The service responded with ${status}`);
-    const body = await reply.body;
     outcome = 'answered';
-    return body;
+    return reply.body;
   } finally {
     clearTimeout(timer);
     if (!isWrite) scope.signal.removeEventListener('abort', abort);

@@ -1,16 +1,15 @@
 import mercurius from 'mercurius';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
-import { Pool } from 'undici';
+import { createConnections } from './connections.ts';
 import { app, type Context, createFields, resolvers, startRequest } from './dressed.ts';
-import type { Transport } from './duties.ts';
 import { typeDefs } from './schema.ts';
 
 declare module 'mercurius' {
   interface MercuriusContext extends Context {}
 }
 
-/** Mercurius with its compiler and an undici pool, with the duties of ledger-gateway, and with checked records. */
+/** Mercurius with its compiler and undici, with the duties of ledger-gateway, and with checked records. */
 const code = Type.Object({
   ...{ Code: Type.String(), Name: Type.String(), Value: Type.String(), Hide: Type.Integer() },
 });
@@ -26,13 +25,7 @@ const readers = {
   status: (body: unknown) => statusOf.Parse(body),
 };
 
-const baseUrl = new URL(process.env.UPSTREAM_BASE_URL ?? '');
-const pool = new Pool(baseUrl.origin);
-const send: Transport = async ({ path, headers, signal }) => {
-  const request = { method: 'GET', path: baseUrl.pathname + path, headers, signal } as const;
-  const { statusCode, body } = await pool.request(request);
-  return { status: statusCode, body: body.json() };
-};
+const send = createConnections(new URL(process.env.UPSTREAM_BASE_URL ?? ''));
 
 const resolveType = ({ __typename }: { __typename: string }) => __typename;
 app.register(mercurius, {

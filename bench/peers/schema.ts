@@ -7,25 +7,9 @@ export const typeDefs = readFileSync(
   'utf8',
 );
 
-const targets = {
-  FILE_TRANSFER: 4,
-  EMAIL: 5,
-  GATEWAY: 6,
-  CUSTOM_WORKFLOW: 10,
-  ELECTRONIC_INVOICE: 22,
-  SAVE_AND_SEARCH: 36,
-  STORAGE_DEVICE: 4001,
-  UNKNOWN: -1,
-};
-
-const actions = {
-  RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext',
-  RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution',
-  RESTORE_SOLUTION: 'reStoreSolution',
-  RESTART: 'restartWorkflow2',
-  UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide',
-  UPGRADE_TO_HQ: 'upgradeToHQ',
-};
+/** The values that the workloads send. */
+const targets = { EMAIL: 5 };
+const actions = { RESTART: 'restartWorkflow2' };
 
 export type GlCodesArgs = { target: keyof typeof targets; project: string; includeHide: boolean };
 export type ActionArgs = { action: keyof typeof actions };

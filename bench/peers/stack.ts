@@ -9,7 +9,7 @@ import got, { Options } from 'got';
 import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
-import { Pool } from 'undici';
+import { createConnections } from './connections.ts';
 import { app, createFields, type Context as Fields, resolvers, startRequest } from './dressed.ts';
 import type { Transport } from './duties.ts';
 import { type GlCodeInfoSS, type ServiceStatus, typeDefs } from './schema.ts';
@@ -17,7 +17,7 @@ import { type GlCodeInfoSS, type ServiceStatus, typeDefs } from './schema.ts';
 /**
  * The stack of ledger-gateway, without what makes it one: Fastify, Apollo Server's HTTP pipeline with cached and compiled
  * documents, got with undici as its transport, and jose with a cache of tokens. It verifies tokens, writes the same log
- * lines and metrics, and has a deadline. It has no fair shares, limits, retries, idempotency keys, or checks of responses.
+ * lines and metrics, has a deadline, and lets connections rest. It has no fair shares, limits, retries, idempotency keys, or checks of responses.
  */
 const { UPSTREAM_BASE_URL = '' } = process.env;
 const baseUrl = new URL(UPSTREAM_BASE_URL);
@@ -35,17 +35,9 @@ const client = got.extend({
   },
 });
 const options = new Options(baseUrl, { method: 'GET' }, client.defaults.options);
-const pool = new Pool(baseUrl.origin);
-
-const sendByGot: Transport = async ({ path, headers, signal }) => {
-  const { statusCode, body } = await pool.request({
-    path: baseUrl.pathname + path,
-    method: 'GET',
-    headers: { ...options.headers, ...headers },
-    signal,
-  });
-  return { status: statusCode, body: body.json() };
-};
+const send = createConnections(baseUrl);
+const sendByGot: Transport = ({ headers, ...exchange }) =>
+  send({ ...exchange, headers: { ...options.headers, ...headers } });
 
 const byName = { __resolveType: ({ __typename }: { __typename: string }) => __typename };
 const schema = makeExecutableSchema<Context>({
@@ -123,12 +115,7 @@ app.post('/graphql', async (request, reply) => {
     httpGraphQLRequest: { method: 'POST', headers: preflighted, search: '', body: request.body },
     context: async () => context,
   });
-  reply.code(status).type('application/json; charset=utf-8').headers({
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    'x-request-id': request.id,
-    vary: 'Accept',
-  });
+  reply.code(status).type('application/json; charset=utf-8');
   return body.kind === 'complete' ? body.string : '';
 });
 await app.listen({ host: process.env.HOST ?? '', port: Number(process.env.PORT) });
