@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import http from 'node:http';
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../testkit/child-process.ts';
 import type { Counted } from './call-counter.ts';
-import { reply, send, stop } from './children.ts';
+import { reply, send } from './children.ts';
 import { type Credentials, type Peer, startPeer, startService } from './peers.ts';
 import { markdown, median } from './table.ts';
 import { codesOf, requestOf, workloadNamed } from './workloads.ts';
@@ -40,7 +40,6 @@ export async function countCalls(
     const counter = fileURLToPath(new URL('call-counter.ts', import.meta.url));
     const options = { nodeArgs: ['--import', counter], ipc: true };
     const { child, origin } = await startPeer(peer, service, credentials, options);
-    const agent = new http.Agent({ keepAlive: true });
     const message = async <Answer>(): Promise<Answer> => {
       child.process.send('next');
       return reply<Answer>(child);
@@ -48,7 +47,7 @@ export async function countCalls(
     for (const [index, { workload }] of countings.entries()) {
       const sendNth = async (n: number) => {
         const request = requestOf(workload, credentials.token, n);
-        const { status, text } = await send(origin, request, agent);
+        const { status, text } = await send(origin, request);
         if (status !== 200) throw new Error(text);
       };
       for (let n = 0; n < WARM_REQUESTS; n++) await sendNth(n);
@@ -64,10 +63,9 @@ export async function countCalls(
       const promises = median(counted.map((one) => one.promises));
       results[index]?.peers.push({ peer, functions, promises });
     }
-    agent.destroy();
-    await stop(child);
+    await endProcess(child.process);
   }
-  await stop(service.child);
+  await endProcess(service.child.process);
   return results;
 }
 

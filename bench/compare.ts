@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPrivateCa } from '../testkit/certificate.ts';
 import { closeAll } from '../testkit/cleanup.ts';
-import { send, stop } from './children.ts';
+import { send } from './children.ts';
 import { checkResponses, measure, type Round, type Sender, warmUp } from './measure.ts';
 import {
   type Credentials,
@@ -83,7 +83,6 @@ async function compareOnce(
     }
     for (const step of steps) await runStep(step, running, sender, pace);
   } finally {
-    await Promise.all([...running.map(({ child }) => child), service.child, load].map(stop));
     await closeAll();
   }
 }

@@ -2,8 +2,6 @@ import * as echarts from 'echarts';
 import type { Result } from './compare.ts';
 import { median, roundsOf } from './table.ts';
 
-const WIDTH = 860;
-const HEIGHT = 340;
 const colors: Record<string, string> = {
   apollo: '#8a8f98',
   other: '#c9b458',
@@ -12,75 +10,39 @@ const colors: Record<string, string> = {
 };
 
 /**
- * A picture (SVG) of the CPU time by number of callers, with a service of the kind `tls-silent`, like most real ones: one
- * panel for each workload, one bar for each peer.
+ * A picture (SVG) of the CPU time by workload and number of callers, with a service of the kind `tls-silent`, like most real
+ * ones: one bar for each peer.
  */
 export function plotOf(results: readonly Result[]): string {
-  const shown = results.filter(({ service }) => service.name === 'tls-silent');
-  const titles = [...new Set(shown.map(({ workload }) => workload.title))];
-  const counts = [...new Set(shown.map(({ workload }) => workload.callers))];
-  const peers = shown[0]?.peers.map(({ peer }) => peer) ?? [];
-  const panelWidth = 100 / titles.length;
-  const chart = echarts.init(null, null, {
-    renderer: 'svg',
-    ssr: true,
-    width: WIDTH,
-    height: HEIGHT,
-  });
+  const shown = results
+    .filter(({ service }) => service.name === 'tls-silent')
+    .toSorted((a, b) => a.workload.title.localeCompare(b.workload.title));
+  const options = { renderer: 'svg', ssr: true, width: 860, height: 340 } as const;
+  const chart = echarts.init(null, null, options);
   chart.setOption({
     animation: false,
     backgroundColor: '#fff',
     textStyle: { fontFamily: 'sans-serif' },
-    title: titles.map((text, panel) => ({
-      text,
-      left: `${panelWidth * (panel + 0.5)}%`,
-      top: 34,
-      textAlign: 'center',
-      textStyle: { fontSize: 14 },
-    })),
     legend: { top: 4, itemGap: 36 },
-    grid: titles.map((_, panel) => ({
-      left: `${panelWidth * panel + 7}%`,
-      width: `${panelWidth - 9}%`,
-      top: 80,
-      bottom: 44,
-    })),
-    xAxis: titles.map((_, gridIndex) => ({
-      gridIndex,
+    grid: { left: 60, right: 12, top: 44, bottom: 44 },
+    xAxis: {
       type: 'category',
-      data: counts.map((count) => count.toLocaleString('en')),
-      name: 'callers',
-      nameLocation: 'middle',
-      nameGap: 26,
+      data: shown.map(
+        ({ workload }) => `${workload.title}\ncallers: ${workload.callers.toLocaleString('en')}`,
+      ),
+      axisLabel: { interval: 0 },
+    },
+    yAxis: { type: 'value', name: 'CPU µs per request', nameLocation: 'middle', nameGap: 44 },
+    series: shown[0]?.peers.map(({ peer }) => ({
+      name: peer.title,
+      type: 'bar',
+      silent: true,
+      itemStyle: { color: colors[peer.name] ?? '#444' },
+      label: { show: true, position: 'top', fontSize: 10 },
+      data: shown.map((one) =>
+        Math.round(median(roundsOf([one], peer.name).map(({ cpuUs }) => cpuUs))),
+      ),
     })),
-    yAxis: titles.map((_, gridIndex) => ({
-      gridIndex,
-      type: 'value',
-      ...(gridIndex === 0 && {
-        name: 'CPU µs per request',
-        nameLocation: 'middle',
-        nameGap: 44,
-      }),
-    })),
-    series: titles.flatMap((title, panel) =>
-      peers.map((peer) => ({
-        name: peer.title,
-        type: 'bar',
-        silent: true,
-        emphasis: { disabled: true },
-        xAxisIndex: panel,
-        yAxisIndex: panel,
-        itemStyle: { color: colors[peer.name] ?? '#444' },
-        label: { show: true, position: 'top', fontSize: 10 },
-        data: counts.map((count) => {
-          const isIt = ({ workload }: Result) =>
-            workload.title === title && workload.callers === count;
-          return Math.round(
-            median(roundsOf(shown.filter(isIt), peer.name).map(({ cpuUs }) => cpuUs)),
-          );
-        }),
-      })),
-    ),
   });
   const svg = chart.renderToSVGString();
   chart.dispose();

@@ -43,6 +43,7 @@ setTimeout(() => {
 }, 3 * 3_600_000).unref();
 
 keepOffGateway();
+process.setMaxListeners(0); // Each process that is started adds one.
 const credentials = await createCredentials();
 process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
