@@ -48,6 +48,15 @@ const lossLine = z.object({
   dropped: z.number(),
 });
 
+/** What makes an answer incomplete, and is counted. */
+const faults: Record<string, string> = {
+  unreadable: 'LINES COULD NOT BE READ.',
+  dropped: 'LINES WERE NOT WRITTEN by a gateway.',
+  'log lines dropped': 'LINES ARE MISSING on standard output: some may be lines of the record.',
+  'audit lines dropped': 'LINES OF A FILE ARE MISSING, as the log of a gateway says.',
+};
+const names = ['action', 'field'] as const;
+
 /** Collects the writes that were asked for. */
 class AuditReport {
   readonly #options: Options;
@@ -57,11 +66,12 @@ class AuditReport {
   readonly #known = new Set<string>();
   /** Whether a line of the record has the action and the field that were asked for. */
   readonly #found = { action: false, field: false };
-  readonly #counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
+  readonly #counts = {
+    ...{ audit: 0, other: 0, unreadable: 0, dropped: 0 },
+    ...{ 'log lines dropped': 0, 'audit lines dropped': 0 },
+  };
   /** With `--id`, the writes that may have this identifier beyond those of the record. */
   readonly #cut = new Set<string>();
-  /** How many lines the log reports missing. */
-  readonly #missing = { 'log lines dropped': 0, 'audit lines dropped': 0 };
 
   constructor(options: Options) {
     this.#options = options;
@@ -72,34 +82,31 @@ class AuditReport {
     for await (const chunk of input.setEncoding('utf8')) {
       const lines = `${rest}${chunk}`.split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) if (line.trim() !== '') this.#add(line);
+      for (const line of lines) this.#add(line);
     }
-    if (rest.trim() !== '') this.#add(rest);
+    this.#add(rest);
   }
 
   #add(text: string): void {
+    if (text.trim() === '') return;
     const counts = this.#counts;
     const line = parseLine(text);
-    if (line === 'other' || line === 'unreadable') {
-      counts[line] += 1;
-      return;
-    }
-    if ('msg' in line) {
+    if (typeof line === 'string') counts[line] += 1;
+    else if ('msg' in line) {
       counts.other += 1;
-      this.#missing[line.msg] += line.dropped;
-      return;
+      counts[line.msg] += line.dropped;
+    } else {
+      counts.audit += 1;
+      if (line.audit === 'dropped') counts.dropped += line.lines;
+      else this.#addWrite(line);
     }
-    counts.audit += 1;
-    if (line.audit === 'dropped') counts.dropped += line.lines;
-    else this.#addWrite(line);
   }
 
   #addWrite(line: WriteLine): void {
-    const { action, field, id, unknown } = this.#options;
-    this.#found.action ||= line.action === action;
-    this.#found.field ||= line.field === field;
-    if (!isAsked(line, this.#options)) return;
-    if (id !== undefined && !hasId(line, id)) {
+    const options = this.#options;
+    for (const name of names) this.#found[name] ||= line[name] === options[name];
+    if (!isAsked(line, options)) return;
+    if (options.id !== undefined && !hasId(line, options.id)) {
       if (line.omittedIds) this.#cut.add(line.writeId);
       return;
     }
@@ -107,7 +114,7 @@ class AuditReport {
     // All writes with one key and one response name are one intent.
     const intent = line.claim === undefined ? line.writeId : `${line.claim} ${line.responseName}`;
     if (this.#known.has(intent)) return;
-    if (unknown && isKnown(line)) {
+    if (options.unknown && isKnown(line)) {
       this.#known.add(intent);
       this.#intents.delete(intent);
       return;
@@ -123,37 +130,28 @@ class AuditReport {
 
   /** The rows, and what was read. Throws if a name is neither one of this version nor in the record. */
   end(from: string, to: string) {
-    for (const key of ['action', 'field'] as const)
-      if (!this.#found[key]) checkName(key, this.#options[key]);
+    for (const name of names) if (!this.#found[name]) checkName(name, this.#options[name]);
     const isUnknown = this.#options.unknown;
     const listed = [...this.#intents.values()]
       .flatMap((writes) => (isUnknown ? unknownOf([...writes.values()]) : [...writes.values()]))
       .filter(({ first }) => first.time >= from && first.time < to)
       .sort((one, other) => one.first.time.localeCompare(other.first.time));
-    const { audit, other } = this.#counts;
-    const summary = `${listed.length} writes, found in ${audit} lines of the record (and ${other} other lines).`;
-    const faults = this.#faults();
+    const { audit, other, ...counts } = this.#counts;
+    const said = [
+      `${listed.length} writes, found in ${audit} lines of the record (and ${other} other lines).`,
+      ...(audit === 0 ? ['NO LINE OF AN AUDIT RECORD WAS FOUND.'] : []),
+      ...Object.entries(counts).flatMap(([kind, count]) =>
+        count === 0 ? [] : [`${count} ${faults[kind]}`],
+      ),
+      ...(this.#cut.size > 0
+        ? [`${this.#cut.size} WRITES HAVE MORE IDENTIFIERS THAN THE RECORD.`]
+        : []),
+    ];
     return {
       output: [columns.join('\t'), ...listed.map(rowOf), ''].join('\n'),
-      said: `${[summary, ...faults].join('\n')}\n`,
-      status: faults.length > 0 ? 1 : 0,
+      said: `${said.join('\n')}\n`,
+      status: said.length > 1 ? 1 : 0,
     };
-  }
-
-  /** Why the record is not complete. */
-  #faults(): string[] {
-    const { audit, unreadable, dropped } = this.#counts;
-    const inOutput = this.#missing['log lines dropped'];
-    const inFile = this.#missing['audit lines dropped'];
-    return [
-      audit === 0 && 'NO LINE OF AN AUDIT RECORD WAS FOUND.',
-      unreadable > 0 && `${unreadable} LINES COULD NOT BE READ.`,
-      dropped > 0 && `${dropped} LINES WERE NOT WRITTEN by a gateway.`,
-      inOutput > 0 &&
-        `${inOutput} LINES ARE MISSING on standard output: some may be lines of the record.`,
-      this.#cut.size > 0 && `${this.#cut.size} WRITES HAVE MORE IDENTIFIERS THAN THE RECORD.`,
-      inFile > 0 && `${inFile} LINES OF A FILE ARE MISSING, as the log of a gateway says.`,
-    ].filter((fault) => fault !== false);
   }
 }
 
@@ -185,10 +183,10 @@ function isOf(subject: string, { iss, sub, caller }: WriteLine): boolean {
 }
 
 /** Whether the options for names apply. Both lines of a write have the same names, and so have all writes of an intent. */
-function isAsked(line: WriteLine, { action, field, subject }: Options): boolean {
-  if (action !== undefined && line.action !== action) return false;
-  if (field !== undefined && line.field !== field) return false;
-  return subject === undefined || isOf(subject, line);
+function isAsked(line: WriteLine, options: Options): boolean {
+  const { subject } = options;
+  const isNamed = names.every((name) => [undefined, line[name]].includes(options[name]));
+  return isNamed && (subject === undefined || isOf(subject, line));
 }
 
 /** Whether a line has an identifier: one of the request, or the invoice of the response, which only the second line has. */
@@ -222,10 +220,10 @@ function unknownOf(writes: Write[]): Write[] {
 }
 
 /** Throws if a name is not one of this version. */
-function checkName(key: 'action' | 'field', name: string | undefined): void {
-  const names = ledger.operations.flatMap((operation) => operation[key] ?? []);
-  if (name === undefined || names.includes(name)) return;
-  throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, names)}?`);
+function checkName(key: (typeof names)[number], name: string | undefined): void {
+  const known = ledger.operations.flatMap((operation) => operation[key] ?? []);
+  if (name === undefined || known.includes(name)) return;
+  throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, known)}?`);
 }
 
 const columns = 'time who application what targets outcome code replay requestId'.split(' ');

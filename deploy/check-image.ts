@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { version } from '../src/version.ts';
+import { get } from '../stress/client.ts';
 import { until } from '../stress/harness.ts';
 import { postTo } from '../testkit/graphql-operation.ts';
 import { freePort } from '../testkit/port.ts';
@@ -53,11 +54,7 @@ async function checkImage(folder: string): Promise<void> {
     JWT_AUDIENCE: issuer.audience,
     SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
   };
-  const statusOf = (path: string) =>
-    fetch(`${url}${path}`).then(
-      ({ status }) => status,
-      () => 0,
-    );
+  const statusOf = async (path: string) => (await get(`${url}${path}`)).status;
   const post = async (query: string, token: string) =>
     (await postTo(url, { query }, { authorization: `Bearer ${token}` })).text;
 
@@ -104,11 +101,7 @@ async function checkDemo(folder: string): Promise<void> {
   );
   const container = await startContainer(image, ports);
   const page = `http://localhost:${ports.DEV_WEB_PORT}`;
-  const textOf = (url: string) =>
-    fetch(url).then(
-      (response) => response.text(),
-      () => '',
-    );
+  const textOf = async (url: string) => (await get(url)).body;
   const isUp = await until(
     async () => container.hasExited() || (await textOf(page)) !== '',
     PATIENCE_MS,

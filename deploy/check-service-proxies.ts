@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ledger } from '../src/resolvers/ledger.ts';
+import { get } from '../stress/client.ts';
 import { type Harness, until, withHarness } from '../stress/harness.ts';
 import { nginxCommand } from '../stress/nginx.ts';
 import { startChild } from '../stress/process.ts';
@@ -117,11 +118,7 @@ async function startProxy(language: string, service: URL): Promise<string> {
   const env = { ...process.env, HOME: folder };
   startChild(command, args, { stdio: ['ignore', 'ignore', 'ignore'], env });
   const url = `http://127.0.0.1:${port}/`;
-  const responds = () =>
-    fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    );
+  const responds = async () => (await get(url)).status === 200;
   if (!(await until(responds, PATIENCE_MS))) throw new Error(`${language} did not start`);
   return url;
 }

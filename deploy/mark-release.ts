@@ -12,30 +12,26 @@ const version = process.env.npm_package_version;
 if (version === undefined) throw new Error('npm version starts this');
 const date = new Date().toISOString().slice(0, 10);
 
-function replace(file: string, pattern: RegExp, by: string): void {
+/** What is replaced in each file. */
+const replacements: Record<string, [pattern: RegExp, by: string]> = {
+  'CHANGELOG.md': [/^## Unreleased\n\n(?=###)/m, `## Unreleased\n\n## ${version} - ${date}\n\n`],
+  'packages/client/package.json': [/("version": )"[^"]*"/, `$1"${version}"`],
+  'package-lock.json': [
+    /("name": "@ledger-gateway\/client",\s+"version": )"[^"]*"/,
+    `$1"${version}"`,
+  ],
+  'deploy/helm/Chart.yaml': [
+    /^version: .*\nappVersion: .*$/m,
+    `version: ${version}\nappVersion: "${version}"`,
+  ],
+  Dockerfile: [/(image\.version=)\S+/, `$1${version}`],
+};
+for (const [file, [pattern, by]] of Object.entries(replacements)) {
   const url = new URL(`../${file}`, import.meta.url);
   const text = readFileSync(url, 'utf8');
   if (!pattern.test(text)) throw new Error(`${file} has no ${pattern}`);
   writeFileSync(url, text.replace(pattern, by));
 }
-
-replace(
-  'CHANGELOG.md',
-  /^## Unreleased\n\n(?=###)/m,
-  `## Unreleased\n\n## ${version} - ${date}\n\n`,
-);
-replace('packages/client/package.json', /"version": "[^"]*"/, `"version": "${version}"`);
-replace(
-  'package-lock.json',
-  /("name": "@ledger-gateway\/client",\s+"version": )"[^"]*"/,
-  `$1"${version}"`,
-);
-replace(
-  'deploy/helm/Chart.yaml',
-  /^version: .*\nappVersion: .*$/m,
-  `version: ${version}\nappVersion: "${version}"`,
-);
-replace('Dockerfile', /(image\.version=)\S+/, `$1${version}`);
 for (const script of ['deploy/record-outcomes.ts', 'deploy/record-api.ts']) {
   execFileSync(process.execPath, [script, version], { stdio: 'inherit' });
 }

@@ -255,19 +255,6 @@ const integers = z.object({
   anyOf: z.array(z.object({ minimum: z.number(), maximum: z.number() })).default([]),
 });
 
-/** Values in words: three or more successive integers are a range, such as `5 to 7`. */
-function rangesOf(values: readonly unknown[]): string[] {
-  const ranges: unknown[][] = [];
-  for (const value of values) {
-    const last = ranges.at(-1);
-    if (last && Number(last.at(-1)) + 1 === value) last.push(value);
-    else ranges.push([value]);
-  }
-  return ranges.flatMap((range) =>
-    range.length > 2 ? [`${range[0]} to ${range.at(-1)}`] : range.map(String),
-  );
-}
-
 /** Compares the allowed integers of a parameter. */
 function compareValues(declared: WireType, { values }: Shape, place: string): Finding[] {
   const allowed = integers
@@ -277,7 +264,7 @@ function compareValues(declared: WireType, { values }: Shape, place: string): Fi
     );
   if (allowed.length === 0 || values.length === 0) return [];
   const describe = (words: string, list: readonly unknown[]) =>
-    list.length > 0 ? [differs(place, `${words} ${rangesOf(list).join(', ')}`)] : [];
+    list.length > 0 ? [differs(place, `${words} ${list.join(', ')}`)] : [];
   return [
     ...describe(
       'the description does not allow',

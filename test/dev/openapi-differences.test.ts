@@ -217,7 +217,7 @@ test('what differs is said in words', () => {
       'differs updateSolutionGuide header X-Region: required, and not sent',
       'unsent updateSolutionGuide parameter dryRun',
       'silent updateSolutionGuide',
-      'differs getGLCodes5 parameter target: the description does not allow 5 to 7, 11, 12, 4001',
+      'differs getGLCodes5 parameter target: the description does not allow 5, 6, 7, 11, 12, 4001',
       'differs getGLCodes5 parameter target: the schema does not know 13',
       busy('getGLCodes5 response.service_status'),
       busy('saveApproverList response'),
