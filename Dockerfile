@@ -44,6 +44,8 @@ COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY packages/at-most-once packages/at-most-once
 COPY packages/client packages/client
 COPY examples/web examples/web
+# The app marks what a search found by the rules of the gateway.
+COPY src/lib/fold-text.ts src/lib/
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   npm ci --workspaces --workspace packages/client --workspace examples/web --ignore-scripts --no-fund \
   && node_modules/.bin/tsc --project packages/client \
