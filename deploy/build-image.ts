@@ -14,40 +14,26 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-/** An image that was built, and its root folder. */
-export type Image = z.infer<typeof imageConfig> & { root: string };
+/** An image that was built: its configuration, and its root folder. */
+export type Image = z.infer<typeof inspected>['Docker']['config'] & { root: string };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** The base image of the Dockerfile. */
 const BASE = 'docker.io/library/node:24-bookworm-slim';
 const CA_FOLDER = '/etc/ssl/certs';
 
-const imageConfig = z
-  .object({
-    Docker: z.object({
-      config: z.object({
-        User: z.string(),
-        WorkingDir: z.string(),
-        Env: z.array(z.string()),
-        Labels: z.record(z.string(), z.string()),
-        Entrypoint: z.array(z.string()),
-        Healthcheck: z.object({ Test: z.tuple([z.literal('CMD')], z.string()) }),
-      }),
+const inspected = z.object({
+  Docker: z.object({
+    config: z.object({
+      User: z.string(),
+      WorkingDir: z.string(),
+      Env: z.array(z.string()),
+      Labels: z.record(z.string(), z.string()),
+      Entrypoint: z.array(z.string()),
+      Healthcheck: z.object({ Test: z.tuple([z.literal('CMD')], z.string()) }),
     }),
-  })
-  .transform(({ Docker: { config } }) => ({
-    user: config.User,
-    workingFolder: config.WorkingDir,
-    labels: config.Labels,
-    variables: Object.fromEntries(
-      config.Env.map((line) => {
-        const [name = '', value = ''] = line.split(/=(.*)/s, 2);
-        return [name, value];
-      }),
-    ),
-    command: config.Entrypoint,
-    healthCheck: config.Healthcheck.Test.slice(1),
-  }));
+  }),
+});
 
 /** Builds a target of the Dockerfile with buildah, on a stand-in for its base image. Keeps everything in the folder. */
 export function buildImage(folder: string, target: 'gateway' | 'demo'): Image {
@@ -75,9 +61,11 @@ export function buildImage(folder: string, target: 'gateway' | 'demo'): Image {
     ...['--tag', target],
     root,
   );
-  const config = JSON.parse(buildah('inspect', '--type', 'image', target));
+  const { config } = inspected.parse(
+    JSON.parse(buildah('inspect', '--type', 'image', target)),
+  ).Docker;
   const container = buildah('from', '--pull-never', target);
-  return { ...imageConfig.parse(config), root: buildah('mount', container) };
+  return { ...config, root: buildah('mount', container) };
 }
 
 /** Removes a folder of `buildImage`, with all images and their mounts. */

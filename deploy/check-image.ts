@@ -35,10 +35,10 @@ const read =
 
 async function checkImage(folder: string): Promise<void> {
   const image = buildImage(folder, 'gateway');
-  check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.user));
+  check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.User));
 
   const name = 'org.opencontainers.image.version';
-  check(`the label ${name} is the version of the package`, image.labels[name] === version);
+  check(`the label ${name} is the version of the package`, image.Labels[name] === version);
   check('it has the license', existsSync(join(image.root, 'app/LICENSE')));
 
   const issuer = await startIssuer();
@@ -67,7 +67,8 @@ async function checkImage(folder: string): Promise<void> {
   const process1 = (file: string) => readFileSync(`/proc/${container.pid}/${file}`, 'utf8');
   const isNode = process1('cmdline').startsWith('node\0src/main.ts');
   check('node is process 1', isNode && /^NSpid:.*\t1$/m.test(process1('status')));
-  const health = await startContainer(image, variables, image.healthCheck);
+  const healthCheck = image.Healthcheck.Test.slice(1);
+  const health = await startContainer(image, variables, healthCheck);
   check('the health check succeeds', (await health.exited) === 0);
   check('a query is answered', (await post(read, await issuer.token())).includes('"code":"1200"'));
 
@@ -80,7 +81,7 @@ async function checkImage(folder: string): Promise<void> {
   );
   check('the write is answered', (await slow).includes('"ApproversSaved"'));
   check('it exits with 0', (await container.exited) === 0);
-  const sick = await startContainer(image, variables, image.healthCheck);
+  const sick = await startContainer(image, variables, healthCheck);
   check('the health check fails without the gateway', (await sick.exited) === 1);
   if (process.exitCode) process.stdout.write(container.output());
   await Promise.all([service.close(), issuer.close()]);

@@ -23,17 +23,17 @@ export type Container = {
 export async function startContainer(
   image: Image,
   variables: Record<string, string>,
-  command = image.command,
+  command = image.Entrypoint,
 ): Promise<Container> {
-  const [user = '', group = ''] = image.user.split(':');
-  const environment = Object.entries({ ...image.variables, ...variables });
+  const [user = '', group = ''] = image.User.split(':');
+  const given = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const child = spawn(
     'bwrap',
     [
       ...['--ro-bind', image.root, '/', '--proc', '/proc', '--dev', '/dev'],
       ...['--unshare-pid', '--as-pid-1', '--die-with-parent', '--info-fd', '3'],
-      ...['--chdir', image.workingFolder, '--clearenv'],
-      ...environment.flatMap(([name, value]) => ['--setenv', name, value]),
+      ...['--chdir', image.WorkingDir, '--clearenv'],
+      ...[...image.Env, ...given].flatMap((line) => ['--setenv', ...line.split(/=(.*)/s, 2)]),
       // It replaces itself by the command.
       ...['setpriv', '--reuid', user, '--regid', group, '--clear-groups', '--no-new-privs'],
       ...command,

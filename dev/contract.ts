@@ -54,7 +54,7 @@ export async function checkResponse({ url, token, query }: Options): Promise<Rep
   if (received.status !== 200) {
     const reason = rejectionOf({ operation, search: target.search }, received, bytes);
     const isDefault = received.status === 400 && query === undefined;
-    const text = `${head}\nOnly a response with 200 can be compared.\n${reason}${isDefault ? hint : ''}`;
+    const text = `${head}\nOnly a response with 200 can be compared.\n${reason}${isDefault ? emptyProject : ''}`;
     return { text, isFine: false };
   }
   // A service may respond with one of several records: the one that fits best is meant.
@@ -65,7 +65,7 @@ export async function checkResponse({ url, token, query }: Options): Promise<Rep
   return best ? describe(head, best) : { text: head, isFine: false };
 }
 
-const hint = `The project of the default parameters is empty. Send one that the service knows:
+const emptyProject = `The project of the default parameters is empty. Send one that the service knows:
   --query 'target=5&project=north-plant&includeHide=true'
 `;
 
@@ -158,33 +158,26 @@ function checkOf(args: string[], tokenOfEnvironment?: string): () => Report | Pr
 
 /** What the command writes, and its exit code. */
 export async function contract(args: string[], tokenOfEnvironment?: string) {
-  const failed = (error: unknown, more = '') => {
-    const text = error instanceof Error ? error.message : String(error);
-    return { output: '', error: `${text}\n${more}`, status: 1 };
-  };
-  let check: ReturnType<typeof checkOf>;
+  let hint = `\n${usage}`;
   try {
-    check = checkOf(args, tokenOfEnvironment);
-  } catch (error) {
-    return failed(error, `\n${usage}`);
-  }
-  try {
+    const check = checkOf(args, tokenOfEnvironment);
+    hint = '';
     const { text, isFine } = await check();
     return { output: text, error: '', status: isFine ? 0 : 1 };
   } catch (error) {
-    return failed(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    // The message of `fetch` is in its cause.
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    const text = cause instanceof Error ? cause.message : message;
+    return { output: '', error: `${text}\n${hint}`, status: 1 };
   }
 }
 
-async function main(): Promise<void> {
-  const { output, error, status } = await contract(
-    process.argv.slice(2),
-    process.env.CONTRACT_TOKEN,
-  );
-  process.stdout.write(output);
-  process.stderr.write(error);
-  process.exitCode = status;
-}
-
 // `npm run contract`
-if (import.meta.main) void main();
+if (import.meta.main) {
+  const ended = contract(process.argv.slice(2), process.env.CONTRACT_TOKEN);
+  void ended.then(({ output, error, status }) => {
+    process.stdout.write(output);
+    process.stderr.write(error);
+    process.exitCode = status;
+  });
+}

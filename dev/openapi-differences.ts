@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
 import { plainName } from '../src/upstream/problem-faults.ts';
-import { readStatus, serviceStatus } from '../src/upstream/responses.ts';
+import { serviceStatus } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import type { Body, Described, OpenApiFile, Parameter, Shape } from './openapi-file.ts';
+import { isDocumented } from './wire-differences.ts';
 
 /** What a finding is about. `differs` is what the gateway sends or reads in another way than described; the others are notes. */
 export const titles = {
@@ -279,11 +280,7 @@ function compareValues(declared: WireType, { values }: Shape, place: string): Fi
 
 /** A status may also be described by its labels, which the gateway reads, too. */
 function compareStatus({ values }: Shape, place: string): Finding[] {
-  const unknown = values.filter((status) => {
-    const read = readStatus({ status }).status;
-    return read === null || read < 0 || read > 3;
-  });
-  return unknown.map((value) =>
-    differs(place, `the status ${JSON.stringify(value)} is not documented`),
-  );
+  return values
+    .filter((status) => !isDocumented(status))
+    .map((status) => differs(place, `the status ${JSON.stringify(status)} is not documented`));
 }
