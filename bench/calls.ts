@@ -71,24 +71,19 @@ export async function countCalls(
 
 /** How often each function of the gateway is entered, in the order of files and lines. */
 function mediansOf(counted: readonly Counted[], root: string): Entered[] {
-  const all = new Map<string, { file: string; name: string; offset: number; counts: number[] }>();
-  for (const { functions } of counted) {
-    for (const { file, name, offset, count } of functions) {
-      if (!/^(src|packages)\//.test(relative(root, file))) continue;
-      const id = `${file}:${offset}`;
-      const known = all.get(id) ?? { file, name, offset, counts: [] };
-      all.set(id, known);
-      known.counts.push(count);
-    }
-  }
-  return [...all.values()]
-    .map(({ file, name, offset, counts }) => ({
-      file: relative(root, file),
-      line: readFileSync(file, 'utf8').slice(0, offset).split('\n').length,
-      name: name || '(anonymous)',
-      count: median([...counts, ...Array(counted.length - counts.length).fill(0)]),
-    }))
-    .filter(({ count }) => count > 0)
+  const functions = counted.flatMap((one) => one.functions);
+  const groups = Map.groupBy(functions, ({ file, offset }) => `${file}:${offset}`);
+  const entered = Array.from(groups.values(), (same): Entered => {
+    const [{ file, name, offset } = { file: '', name: '', offset: 0 }] = same;
+    const counts = [
+      ...same.map(({ count }) => count),
+      ...Array(counted.length - same.length).fill(0),
+    ];
+    const line = readFileSync(file, 'utf8').slice(0, offset).split('\n').length;
+    return { file: relative(root, file), line, name: name || '(anonymous)', count: median(counts) };
+  });
+  return entered
+    .filter(({ file, count }) => count > 0 && /^(src|packages)\//.test(file))
     .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
 

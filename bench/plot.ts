@@ -24,13 +24,13 @@ export function plotOf(results: readonly Result[]): string {
     backgroundColor: '#fff',
     textStyle: { fontFamily: 'sans-serif' },
     legend: { top: 4, itemGap: 36 },
-    grid: { left: 60, right: 12, top: 44, bottom: 44 },
+    grid: { left: 60, right: 12, top: 44, bottom: 60 },
     xAxis: {
       type: 'category',
       data: shown.map(
         ({ workload }) => `${workload.title}\ncallers: ${workload.callers.toLocaleString('en')}`,
       ),
-      axisLabel: { interval: 0 },
+      axisLabel: { interval: 0, width: 120, overflow: 'break' },
     },
     yAxis: { type: 'value', name: 'CPU µs per request', nameLocation: 'middle', nameGap: 44 },
     series: shown[0]?.peers.map(({ peer }) => ({

@@ -97,25 +97,20 @@ function narrowed(groups: readonly Group[]): Group[] {
     }));
 }
 
-/** A gateway, after the one that it is compared with, if there is one. */
+/** A gateway, after the one that it is compared with, if there is one: of another checkout, or with other variables. */
 function withOther(peer: Peer): Peer[] {
   const { against, with: variables } = options;
-  if (against === undefined && variables.length === 0) return [peer];
-  const other = withVariables(peer);
-  if (against !== undefined) other.entry = pathToFileURL(resolvePath(join(against, 'src/main.ts')));
-  const title = [against, ...variables].filter((part) => part !== undefined).join(', ');
-  other.title = peer === ours ? title : `${peer.title}, ${title}`;
-  other.name = peer === ours ? 'other' : `${peer.name}-other`;
+  const title = [...(against === undefined ? [] : [against]), ...variables].join(', ');
+  if (title === '') return [peer];
+  const main = against && pathToFileURL(resolvePath(join(against, 'src/main.ts')));
+  const other = {
+    ...peer,
+    name: peer === ours ? 'other' : `${peer.name}-other`,
+    title: peer === ours ? title : `${peer.title}, ${title}`,
+    entry: main || peer.entry,
+    variables: Object.fromEntries(variables.map((text) => text.split(/=(.*)/s, 2))),
+  };
   return [other, peer];
-}
-
-/** A gateway with the variables of the option `--with`. */
-function withVariables(peer: Peer): Peer {
-  const variables = options.with.map((text) => {
-    const [name = '', ...value] = text.split('=');
-    return [name, value.join('=')];
-  });
-  return { ...peer, variables: Object.fromEntries(variables) };
 }
 
 function sentenceOf({ starts, rounds, round }: Pace): string {
