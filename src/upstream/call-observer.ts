@@ -25,14 +25,15 @@ type End = {
 /** The label of the metrics of the service, and the field of its log lines. */
 const labels = { service: 'ledger' };
 
-/** Counts and logs the events of calls. In metrics, the names of operations come only from their declarations. */
-export class CallObserver {
+/** Counts and logs the events of calls and connections. In metrics, the names of operations come only from their declarations. */
+export class CallObserver implements ConnectionObserver {
   readonly #log: Logger;
   readonly #attempts;
   readonly #retries;
   readonly #reads;
   readonly #cached;
   readonly #transitions;
+  readonly #opened;
   #isFirstResponse = true;
   #isCacheLogged = false;
 
@@ -56,6 +57,22 @@ export class CallObserver {
     const help = 'How often the circuit breaker opened and closed';
     this.#transitions = metrics.counter('circuit_transitions_total', help, 'service', 'to');
     for (const to of ['open', 'closed']) this.#transitions.inc({ ...labels, to }, 0);
+    const openedHelp = 'Connections opened to the service';
+    this.#opened = metrics.counter('connections_opened_total', openedHelp, 'service');
+    this.#opened.inc(labels, 0);
+  }
+
+  opened(): void {
+    this.#opened.inc(labels);
+  }
+
+  closedEarly(): void {
+    this.#log.warn(labels, 'service closed a connection early');
+  }
+
+  surplus(): void {
+    const log = this.#log;
+    log.error(labels, 'service sent a surplus response, so connections are no longer reused');
   }
 
   circuitChanged(to: 'open' | 'closed'): void {
@@ -155,17 +172,4 @@ export function watchCalls(
   metrics.gauge('read_cache_bytes', 'Memory of kept lists', () => cache.borrowed);
   metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held, labels);
   metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting, labels);
-}
-
-/** Counts the connections to the service, and logs what is wrong with them. */
-export function createConnectionObserver(metrics: Metrics, log: Logger): ConnectionObserver {
-  const help = 'Connections opened to the service';
-  const opened = metrics.counter('connections_opened_total', help, 'service');
-  opened.inc(labels, 0);
-  return {
-    opened: () => opened.inc(labels),
-    closedEarly: () => log.warn(labels, 'service closed a connection early'),
-    surplus: () =>
-      log.error(labels, 'service sent a surplus response, so connections are no longer reused'),
-  };
 }

@@ -1,19 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { InputFault, Path } from '../errors/input-fault.ts';
 import { shorten } from '../lib/short-text.ts';
+import type { Encoded, Operation } from './operations.ts';
 import type { WireType } from './wire-types.ts';
 
 /** How many faults of a request are passed on at most, and how many characters of each, besides the sign that it was cut. */
 const [MAX_FAULTS, MAX_MESSAGE] = [10, 299];
 
 /** A request: its query, what its operation declares, and to which argument of the root field a path in it belongs. */
-export type SentRequest = {
-  readonly search: string;
-  readonly operation: {
-    readonly parameters: WireType;
-    readonly body: WireType | null;
-    argumentOf?(path: Path): Path;
-  };
+export type SentRequest = Pick<Encoded<Operation>, 'search'> & {
+  readonly operation: Pick<Operation, 'parameters' | 'body' | 'argumentOf'>;
 };
 
 /**
@@ -34,7 +30,7 @@ export function problemFaults(
     [texts].flat().flatMap((text) => (typeof text === 'string' ? [{ path, text }] : [])),
   );
   const { parameters, argumentOf = argumentPath } = operation;
-  const types = [withNames(parameters, search), ...(operation.body ? [operation.body] : [])];
+  const types: WireType[] = [withNames(parameters, search), operation.body ?? {}];
   return faults.slice(0, MAX_FAULTS).map(({ path, text }) => ({
     path: argumentOf(declaredPath(path, types)),
     message: shorten(text, MAX_MESSAGE),

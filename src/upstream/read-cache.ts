@@ -120,11 +120,14 @@ export class ReadCache {
     this.#entries.set(key, entry);
     const keys = this.#keys.get(caller) ?? new Set();
     this.#keys.set(caller, keys.add(key));
-    const drop = () => this.#drop(key, entry);
-    entry.result.then((result) => {
-      const ttl = this.#keptMs - (performance.now() - startedAt);
-      if (ttl <= 0 || !isList(result) || !this.#keep(key, entry, result, ttl)) drop();
-    }, drop);
+    entry.result.then(
+      (result) => {
+        const ttl = this.#keptMs - (performance.now() - startedAt);
+        const isKept = ttl > 0 && isList(result) && this.#keep(key, entry, result, ttl);
+        if (!isKept) this.#drop(key, entry);
+      },
+      () => this.#drop(key, entry),
+    );
     return entry;
   }
 

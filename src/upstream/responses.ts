@@ -80,8 +80,10 @@ export const readRecord = readerOf(anyRecord);
  */
 export function readStatus(value: unknown, ...at: PropertyKey[]): ServiceStatus {
   const { invoice_id, message, status } = readRecord(value, ...at);
+  const digits = numberText(invoice_id);
+  const isInteger = digits !== undefined && /^-?\d{1,1000}$/.test(digits);
   return {
-    invoiceId: typeof invoice_id === 'string' ? invoice_id : integerText(invoice_id),
+    invoiceId: typeof invoice_id === 'string' ? invoice_id : isInteger ? digits : null,
     message: typeof message === 'string' ? message : null,
     status: statusNumber(status),
   };
@@ -100,12 +102,7 @@ export function statusRecordIn(body: unknown): ServiceStatus | null {
   return record.status !== null && record.status in labels ? record : null;
 }
 
-/** The digits of an integer of any size. Null for other values. */
-function integerText(value: unknown): string | null {
-  const digits = numberText(value) ?? '';
-  return /^-?\d{1,1000}$/.test(digits) ? digits : null;
-}
-
+/** The number of a status: an integer, the text of one, or a label. Null for other values. */
 function statusNumber(value: unknown): number | null {
   const text = typeof value === 'string' ? value.toUpperCase() : '';
   const label = labels.indexOf(text);

@@ -97,11 +97,10 @@ export class CircuitBreaker {
     const isLate = known?.code === 'UPSTREAM_TIMEOUT' && known.status === undefined;
     if (known?.transient || isLate) {
       if (hasTime) this.#recordFault(caller);
-    } else if (isServed) this.#recordSuccess();
+    } else if (isServed && this.#faults > 0) this.#recordSuccess();
   }
 
   #recordSuccess(): void {
-    if (this.#faults === 0) return; // Clearing a Map allocates a new table.
     if (this.#faults >= FAULTS) this.#change('closed');
     this.#faults = 0;
     this.#faultyCallers.clear();
