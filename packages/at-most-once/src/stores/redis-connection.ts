@@ -68,8 +68,6 @@ export class RedisSession {
   failure: StoreUnavailable | undefined;
   /** What to do if the connection ends before a reply. */
   #hint: string;
-  /** Whether scripts may be executed by their hash. */
-  #takesHashes = false;
   /** The commands without a reply. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -90,13 +88,6 @@ export class RedisSession {
     // The client's own timeout ends when the socket is open.
     await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
     this.#hint = '';
-    const unknown = () =>
-      this.#client.sendCommand(['EVALSHA', '0'.repeat(40), '0']).catch((error: unknown) => {
-        if (error instanceof ErrorReply) return error.message;
-        throw error;
-      });
-    // A user may lack the right, and a proxy the command.
-    this.#takesHashes = isUnknownScript.test(String(await this.#within(TIMEOUT_MS, unknown)));
   }
 
   /** Sends a command once. */
@@ -104,17 +95,17 @@ export class RedisSession {
     return this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
   }
 
-  /** Executes a script once. Its text, which takes much of the CPU time, is sent only if the server does not know it. */
+  /** Executes a script once. Its text, which takes much of the CPU time, is sent only if its hash is rejected. */
   script({ text, sha }: Script, args: string[]): Promise<unknown> {
-    const evaluate = () => this.#client.sendCommand(['EVAL', text, ...args]);
-    if (!this.#takesHashes) return this.#within(TIMEOUT_MS, evaluate);
-    const evaluateKnown = () =>
+    const evaluate = () =>
       this.#client.sendCommand(['EVALSHA', sha, ...args]).catch((error: unknown) => {
-        // Then it was not executed.
-        if (error instanceof ErrorReply && isUnknownScript.test(error.message)) return evaluate();
+        // The server does not know the script, or its user or a proxy does not permit the command: nothing was executed.
+        const isRejected =
+          error instanceof ErrorReply && /^NOSCRIPT\b|\bevalsha\b/i.test(error.message);
+        if (isRejected) return this.#client.sendCommand(['EVAL', text, ...args]);
         throw error;
       });
-    return this.#within(TIMEOUT_MS, evaluateKnown);
+    return this.#within(TIMEOUT_MS, evaluate);
   }
 
   /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
@@ -153,8 +144,6 @@ export class RedisSession {
     this.#timer = timer;
   }
 }
-
-const isUnknownScript = /^NOSCRIPT\b/;
 
 /** A client that makes one connection and queues nothing without it. @throws Error if the URL cannot be used */
 function newClient(url: string) {

@@ -9,26 +9,20 @@ const usableParameters = [
 ];
 
 /**
- * Parameters of libpq that the client of PostgreSQL ignores, with the values that ask only for what happens anyway.
+ * Parameters of libpq that the client of PostgreSQL ignores, with values that ask only for what happens anyway.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
  */
-const ignoredParameters: Record<string, string[]> = {
-  channel_binding: ['disable', 'prefer'],
-  gssencmode: ['disable', 'prefer'],
-  hostaddr: [],
-  load_balance_hosts: ['disable'],
-  passfile: [],
-  require_auth: [],
-  requirepeer: [],
-  service: [],
-  ssl_max_protocol_version: [],
-  ssl_min_protocol_version: [],
-  sslcertmode: ['allow'],
-  sslcrl: [],
-  sslcrldir: [],
-  sslpassword: [],
-  target_session_attrs: ['any', 'primary', 'read-write'], // The store rejects a standby.
-};
+const usableValues = [
+  ...[
+    'channel_binding=disable',
+    'channel_binding=prefer',
+    'gssencmode=disable',
+    'gssencmode=prefer',
+  ],
+  ...['load_balance_hosts=disable', 'sslcertmode=allow', 'target_session_attrs=any'],
+  // The store rejects a standby.
+  ...['target_session_attrs=primary', 'target_session_attrs=read-write'],
+];
 
 /** What the URL of a store must be instead, without quoting it. Undefined if it can be used. Throws if the text is no such URL. */
 export function faultOfStoreUrl(text: string): string | undefined {
@@ -70,13 +64,11 @@ function faultOfRedisUrl({ pathname, search }: URL): string | undefined {
 }
 
 function faultOfParameters(parameters: [name: string, value: string][]): string | undefined {
-  const known = [...usableParameters, ...Object.keys(ignoredParameters)];
-  const unknown = parameters.find(([name]) => !known.includes(name))?.[0];
-  if (unknown !== undefined) return `must not have the parameter ${unknown}, which is unknown`;
-  const [name] =
-    parameters.find(([name, value]) => ignoredParameters[name]?.includes(value) === false) ?? [];
+  const isUsable = ([name, value]: [string, string]) =>
+    usableParameters.includes(name) || usableValues.includes(`${name}=${value}`);
+  const name = parameters.find((parameter) => !isUsable(parameter))?.[0];
   if (name === undefined) return undefined;
-  const fault = `must not have the parameter ${name}, which has no effect with this value`;
+  const fault = `must not have the parameter ${name}, which is unknown or has no effect with this value`;
   if (name !== 'channel_binding') return fault;
   return `${fault}. Write enableChannelBinding=true to use channel binding if the server offers it`;
 }
