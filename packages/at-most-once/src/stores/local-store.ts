@@ -18,11 +18,10 @@ const SWEEP_ROWS = 20;
 /** What a key takes besides its text: in memory, or in a file with its index and free space in the pages. */
 const ROW_BYTES = 512;
 
-/** What a row takes, and whose share it is. The caller of the store's own entry is an empty text. */
-export type Size = { caller: string; bytes: number };
+/** What a row takes, whose share it is, and when it changed, in milliseconds. The caller of the store's own entry is an empty text. */
+export type Size = { caller: string; bytes: number; changedAt: number };
 
-/** An entry with its size, and the time of its last change, in milliseconds. */
-export type Row = Entry & Size & { changedAt: number };
+export type Row = Entry & Size;
 
 /** Rows by key, in the order of their last changes, for one process. Methods throw `StoreUnavailable`. */
 export type Table = {
@@ -39,8 +38,6 @@ export type Table = {
   onUndo: () => void;
   /** Whether the table has every entry of the process that used it before. */
   readonly isContinued: boolean;
-  /** The time of the newest row when the table was opened, or 0. */
-  readonly newestChange: number;
   /** Why the table cannot be used now. */
   readonly fault: UnavailableReason | undefined;
   close(): void;
@@ -71,10 +68,9 @@ export class LocalStore implements IdempotencyStore {
   constructor(table: Table, options: LocalStoreOptions) {
     this.#table = table;
     this.#options = options;
-    this.#clockOffset = Math.max(0, table.newestChange - this.#now());
-    this.exclusiveSince = this.#now();
     table.onUndo = () => this.#measure();
-    this.#measure();
+    this.#clockOffset = Math.max(0, this.#measure() - this.#now());
+    this.exclusiveSince = this.#now();
     void this.#sweepInSteps();
   }
 
@@ -148,11 +144,16 @@ export class LocalStore implements IdempotencyStore {
     if (!isInShare) throw new StoreUnavailable('share');
   }
 
-  /** Counts all keys for their callers, each of which leaves a quarter to others. */
-  #measure(): void {
+  /** Counts all keys for their callers, each of which leaves a quarter to others. Returns the time of the newest change. */
+  #measure(): number {
     this.#keys = new Shares(this.#options.maxKeys, 3);
     this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
-    for (const { caller, bytes } of this.#table.sizes()) this.#count(caller, 1, bytes);
+    let newest = 0;
+    for (const { caller, bytes, changedAt } of this.#table.sizes()) {
+      this.#count(caller, 1, bytes);
+      if (caller !== '') newest = Math.max(newest, changedAt);
+    }
+    return newest;
   }
 
   /** Counts so many more keys and bytes for a caller, or less if they are negative. */

@@ -4,7 +4,6 @@ import type { Row, Table } from './local-store.ts';
 /** Keeps rows in the memory of the process. Nothing of it fails, so nothing has to be undone. */
 export class MemoryTable implements Table {
   readonly isContinued = false;
-  readonly newestChange = 0;
   fault: Table['fault'];
   onUndo = () => {};
   /** In the order of insertion. */

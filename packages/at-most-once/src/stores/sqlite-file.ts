@@ -80,10 +80,6 @@ export function openClaims(path: string, maxBytes: number) {
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
       isMoved: () => !isThere(),
-      /** In the time of the store. */
-      newestChange: Number(
-        readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
-      ),
       close() {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,

@@ -7,7 +7,7 @@ const rowSchema = z.object({
   ...{ caller: z.string(), bytes: z.number() },
   ...{ version: z.string(), text: z.string(), changedAt: z.number() },
 });
-const sizesSchema = z.array(rowSchema.pick({ caller: true, bytes: true }));
+const sizesSchema = z.array(rowSchema.omit({ version: true, text: true }));
 
 /**
  * Keeps rows in a SQLite database. The work of one iteration of the event loop is one transaction, which is on the disk
@@ -15,7 +15,6 @@ const sizesSchema = z.array(rowSchema.pick({ caller: true, bytes: true }));
  */
 export class SqliteTable implements Table {
   readonly isContinued: boolean;
-  readonly newestChange: number;
   onUndo = () => {};
   readonly #file: ReturnType<typeof openClaims>;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -31,7 +30,6 @@ export class SqliteTable implements Table {
     this.#file = openClaims(path, maxBytes);
     this.#statements = prepareStatements(this.#file);
     this.isContinued = this.#file.isContinued;
-    this.newestChange = this.#file.newestChange;
   }
 
   get fault() {
@@ -115,10 +113,10 @@ function prepareStatements({ database }: ReturnType<typeof openClaims>) {
         ON CONFLICT DO UPDATE SET version = excluded.version, bytes = excluded.bytes, changed_at = excluded.changed_at, text = excluded.text`,
     ),
     remove: database.prepare('DELETE FROM record WHERE key = ?'),
-    sizes: database.prepare('SELECT caller, bytes FROM record'),
+    sizes: database.prepare('SELECT caller, bytes, changed_at AS changedAt FROM record'),
     sweep: database.prepare(
       `DELETE FROM record WHERE id IN (SELECT id FROM record WHERE changed_at <= ? ORDER BY changed_at LIMIT ?)
-        RETURNING caller, bytes`,
+        RETURNING caller, bytes, changed_at AS changedAt`,
     ),
   };
 }
