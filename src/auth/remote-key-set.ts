@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { errors, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { memo } from '../lib/memo.ts';
-import { pause } from '../lib/pause.ts';
 import { discoverKeysUrl } from './discovery.ts';
 import { fetchJson } from './fetch-json.ts';
 import type { Issuer } from './issuer.ts';
@@ -73,7 +73,8 @@ export class RemoteKeySet {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       const failed = () => (this.#lastFetch > 0 ? 60_000 : MIN_INTERVAL_MS);
-      await pause(await this.#refresh().then(() => 600_000, failed), signal);
+      const ms = await this.#refresh().then(() => 600_000, failed);
+      await sleep(ms, undefined, { ref: false, signal }).catch(() => {});
     }
   }
 

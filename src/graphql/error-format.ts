@@ -9,7 +9,7 @@ import {
   retryableCodes,
 } from '../errors/gateway-error.ts';
 import { shorten } from '../lib/short-text.ts';
-import { currentState, hasMutated, type RequestState } from '../request-state.ts';
+import { currentState, hasMutated } from '../request-state.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
@@ -33,10 +33,9 @@ export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const state = currentState.getStore();
-    const description = describe(formatted, error);
-    const { message, code } = description;
-    if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
-      if (error instanceof Error) logged.add(error);
+    const { message, code, retryable, retryAfterS, faults } = describe(formatted, error);
+    if (code === internalError.code && !logged.has(Object(error))) {
+      logged.add(Object(error));
       log.error({ requestId: state?.requestId, error: loggable(error) }, 'internal error');
     }
     state?.errorCodes.push(code);
@@ -44,32 +43,14 @@ export function createErrorFormatter(log: Logger) {
       state.rejection = error.rejection;
     }
     const shown = shorten(message, MAX_MESSAGE_LENGTH);
-    return {
-      message: shown,
-      ...(formatted.locations && { locations: formatted.locations }),
-      ...(formatted.path && { path: formatted.path }),
-      extensions: extensionsOf(description, shown, shownRequestId(code, state)),
-    };
+    // An unexpected error has no request id if it proves nothing about a write.
+    const isUnclear = code === internalError.code && state && hasMutated(state);
+    const requestId = isUnclear ? undefined : state?.requestId;
+    // An error without a list of faults is itself the only fault.
+    const all = faults ?? (code === 'BAD_USER_INPUT' ? [{ path: [], message: shown }] : undefined);
+    const extensions = { code, requestId, retryable, retryAfterS, faults: all };
+    return { ...formatted, message: shown, extensions };
   };
-}
-
-function extensionsOf(
-  { code, retryable, retryAfterS, faults }: Description,
-  message: string,
-  requestId: string | undefined,
-) {
-  // An error without a list of faults is itself the only fault.
-  const shown = code === 'BAD_USER_INPUT' ? (faults ?? [{ path: [], message }]) : faults;
-  return {
-    ...{ code, requestId, retryable },
-    ...(retryAfterS !== undefined && { retryAfterS }),
-    ...(shown !== undefined && { faults: shown }),
-  };
-}
-
-/** An unexpected error has no request id if it proves nothing about a write. */
-function shownRequestId(code: string, state: RequestState | undefined): string | undefined {
-  return code === internalError.code && state && hasMutated(state) ? undefined : state?.requestId;
 }
 
 type Description = Pick<UpstreamError, 'message' | 'retryable'> & {

@@ -73,17 +73,24 @@ export async function startGraphql(options: GraphqlOptions) {
   });
   await apollo.start();
   return {
-    execute(given: GraphqlRequest) {
-      const { method, scope, state } = given;
-      const request = { ...given, search: given.search && withoutEmptyParameters(given.search) };
-      const { query, documentId, persistedQuery } = documentRequestOf(request);
+    execute(request: GraphqlRequest) {
+      const { method, scope, state } = request;
+      const parameters = method === 'GET' ? parametersOf(request.search) : undefined;
+      const { query, documentId, persistedQuery } = documentRequestOf(request.body, parameters);
       const document = documents.find({ query, ids: [documentId, persistedQuery?.sha256Hash] });
       const isById = trustedDocuments !== undefined && document !== undefined;
       // Apollo Server would respond with status 200, which GraphQL over HTTP forbids for a response without `data`.
       if (!isById && persistedQuery) {
         throw new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
       }
-      const { search, body } = isById ? byText(request, document.text) : request;
+      let { body } = request;
+      if (isById) {
+        // Apollo Server only supports documents by their text here.
+        body = { ...Object(body), query: document.text, extensions: null };
+        parameters?.set('query', document.text);
+        parameters?.delete('extensions');
+      }
+      const search = parameters ? `?${parameters}` : '';
       const context = createContext(options.context, scope, state, document);
       const response = apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method, headers: headersOf(request), search, body },
@@ -114,38 +121,20 @@ function headersOf({ method, headers }: GraphqlRequest): HeaderMap {
 }
 
 /** Reads how a request names its document. Throws an InvalidRequest. */
-function documentRequestOf({ method, search, body }: GraphqlRequest) {
-  const given: unknown = method === 'GET' ? parametersOf(search) : body;
-  const { data } = documentRequest.safeParse({ ...Object(given) });
-  if (!data) throw new InvalidRequest(400);
-  return {
-    ...data,
-    query: data.query ?? undefined,
-    persistedQuery: data.extensions?.persistedQuery,
-  };
-}
-
-/** The query of a URL without its empty parameters, which count as missing (GraphQL over HTTP, "GET"). */
-function withoutEmptyParameters(search: string): string {
-  const parameters = [...new URLSearchParams(search)];
-  const given = parameters.filter(([, value]) => value !== '');
-  return given.length < parameters.length ? `?${new URLSearchParams(given)}` : search;
-}
-
-function parametersOf(search: string): object {
-  const { extensions, ...others } = Object.fromEntries(new URLSearchParams(search));
+function documentRequestOf(body: unknown, parameters: URLSearchParams | undefined) {
   try {
-    return extensions === undefined ? others : { ...others, extensions: JSON.parse(extensions) };
+    const given = parameters ? Object.fromEntries(parameters) : { ...Object(body) };
+    // In a URL, they are JSON.
+    if (parameters && given.extensions) given.extensions = JSON.parse(given.extensions);
+    const { query, documentId, extensions } = documentRequest.parse(given);
+    return { query: query ?? undefined, documentId, persistedQuery: extensions?.persistedQuery };
   } catch {
     throw new InvalidRequest(400);
   }
 }
 
-/** Makes a request that names its document by its text, which is the only way that Apollo Server supports here. */
-function byText(request: GraphqlRequest, query: string): Pick<GraphqlRequest, 'search' | 'body'> {
-  const search = new URLSearchParams(request.search);
-  search.set('query', query);
-  search.delete('extensions');
-  const body = { ...Object(request.body), query, extensions: null };
-  return { search: `?${search}`, body };
+/** The parameters of a URL without the empty ones, which count as missing (GraphQL over HTTP, "GET"). */
+function parametersOf(search: string): URLSearchParams {
+  const parameters = [...new URLSearchParams(search)];
+  return new URLSearchParams(parameters.filter(([, value]) => value !== ''));
 }

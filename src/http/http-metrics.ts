@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gate } from '../admission/gate.ts';
 import type { Memory } from '../admission/memory.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
-import { pause } from '../lib/pause.ts';
 import type { FieldResult, RequestState } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -65,7 +65,8 @@ export function shareRendering(render: () => Promise<string>): () => Promise<str
       next = undefined;
       const start = performance.now();
       const rendered = render();
-      const rest = () => pause(Math.min(9 * (performance.now() - start), 1000));
+      const rest = () =>
+        sleep(Math.min(9 * (performance.now() - start), 1000), undefined, { ref: false });
       rested = rendered.then(rest, rest);
       return rendered;
     });
