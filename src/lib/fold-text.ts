@@ -27,9 +27,8 @@ const ignored =
   /[[\p{Mn}&&[\p{sc=Inherited}\p{sc=Arabic}\p{sc=Cyrillic}\p{sc=Greek}\p{sc=Hebrew}\p{sc=Latin}\p{sc=Syriac}]]\u0640\p{Cf}]+/gv;
 const special = new RegExp(`[${[...letters.keys()].join('')}]`, 'g');
 const otherDigit = /[\p{Nd}--[0-9]]/gv;
-const UMLAUT = '\u0308';
-const BLANK = 32;
 const umlaut = /([aou])\u0308/g;
+const wordWithUmlaut = /(?<![^\0-\x20])[^\0-\x20]*?\u0308[^\0-\x20]*/g;
 const syllables = /[\u1100-\u11ff]+/g;
 // Before NFKD, which makes a blank and an accent of the acute accent.
 const accentAsApostrophe = /[\u00b4\u0384\u1ffd]/g;
@@ -45,20 +44,11 @@ export function foldText(text: string): string {
 
 /** The folded form, in which each word with umlauts is followed by its spelling without them: with `ue` for `ü`. */
 export function foldWithSpellings(text: string): string {
-  const decomposed = decompose(text);
-  const parts: string[] = [];
-  let copied = 0;
-  for (let at = decomposed.indexOf(UMLAUT); at >= 0; at = decomposed.indexOf(UMLAUT, copied)) {
-    let [start, end] = [at, at];
-    while (start > copied && decomposed.charCodeAt(start - 1) > BLANK) start -= 1;
-    while (decomposed.charCodeAt(end) > BLANK) end += 1;
-    const word = decomposed.slice(start, end);
-    const spelled = word.replace(umlaut, '$1e');
-    parts.push(decomposed.slice(copied, end));
-    if (spelled !== word) parts.push(' ', spelled);
-    copied = end;
-  }
-  return foldDecomposed(parts.join('') + decomposed.slice(copied));
+  const spelled = decompose(text).replace(wordWithUmlaut, (word) => {
+    const spelling = word.replace(umlaut, '$1e');
+    return spelling === word ? word : `${word} ${spelling}`;
+  });
+  return foldDecomposed(spelled);
 }
 
 function decompose(text: string): string {

@@ -34,8 +34,8 @@ export async function prepareSearch<Item>(
   textsOf: (item: Item) => ItemTexts,
   turn: () => Promise<void> | undefined,
 ): Promise<SearchText> {
-  const others = new LinesBuilder(items.length, [foldWithSpellings, foldText]);
-  const codes = new LinesBuilder(items.length, [foldCodes]);
+  const others = startLines(items.length, foldWithSpellings);
+  const codes = startLines(items.length, foldCodes);
   for (let start = 0, end = 0; start < items.length; start = end) {
     await turn();
     let [texts, codeTexts] = ['', ''];
@@ -65,36 +65,25 @@ function lineOf(text: string): string {
 }
 
 /** Folds the texts of items part by part. */
-class LinesBuilder {
-  readonly #forms: readonly ((texts: string) => string)[];
-  readonly #parts: string[] = [];
-  readonly #starts: Uint32Array;
-  #items = 0;
-  #length = 0;
-
-  /** @param forms how texts are folded: by the first of these that does not make them too long */
-  constructor(items: number, forms: readonly ((texts: string) => string)[]) {
-    this.#forms = forms;
-    this.#starts = new Uint32Array(items + 1);
-  }
-
-  /** Adds the texts of some items. */
-  add(texts: string): void {
-    const bytes = bytesOf(texts);
-    const folded = this.#forms.values().map((fold) => bytesOf(fold(texts)));
-    const part = folded.find(({ length }) => length <= bytes.length * MAX_GROWTH) ?? bytes;
-    for (let at = 0; at >= 0; at = part.indexOf('\n', at + 1)) {
-      this.#starts[this.#items] = this.#length + at;
-      this.#items += 1;
-    }
-    this.#parts.push(part);
-    this.#length += part.length;
-  }
-
-  lines(): Lines {
-    this.#starts[this.#items] = this.#length;
-    return { text: this.#parts.join(''), starts: this.#starts };
-  }
+function startLines(items: number, fold: (texts: string) => string) {
+  const parts: string[] = [];
+  const starts = new Uint32Array(items + 1);
+  let [count, length] = [0, 0];
+  return {
+    /** Adds the texts of some items, as they are if their folded form is too long. */
+    add(texts: string): void {
+      const [bytes, folded] = [bytesOf(texts), bytesOf(fold(texts))];
+      const part = folded.length <= bytes.length * MAX_GROWTH ? folded : bytes;
+      for (let at = 0; at >= 0; at = part.indexOf('\n', at + 1)) {
+        starts[count] = length + at;
+        count += 1;
+      }
+      parts.push(part);
+      length += part.length;
+      starts[count] = length;
+    },
+    lines: (): Lines => ({ text: parts.join(''), starts }),
+  };
 }
 
 /**
