@@ -3,7 +3,7 @@ import { shareMemory } from './admission/free-memory.ts';
 import { Gate } from './admission/gate.ts';
 import { Lane } from './admission/lane.ts';
 import { Memory } from './admission/memory.ts';
-import { AuditedCalls } from './audit/audit.ts';
+import { createAudit } from './audit/audit.ts';
 import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './changed-settings.ts';
@@ -51,7 +51,7 @@ export async function startGateway(
   const requests = new Gate({ limit, maxWaitMs: 2000, maxWaiting: 4096, idle });
   const connected = await connectUpstream(config, product, bytes.store, memory, telemetry);
   const { upstreamCalls, transport, idempotency, policy } = connected;
-  const audit = createAudit(config.audit, idempotency, stdout, telemetry);
+  const audit = startAudit(config.audit, idempotency, stdout, telemetry);
   const served = { reads: upstreamCalls, writes: audit ?? idempotency, keys: idempotency };
   const graphql = await executeGraphql(config, product, served, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
@@ -159,14 +159,14 @@ function executeGraphql(
 }
 
 /** The record of who wrote what, unless it is off. */
-function createAudit(
+function startAudit(
   { output, subject }: Config['audit'],
   writes: Writes,
   stdout: LogOutput,
   telemetry: Telemetry,
-): AuditedCalls | undefined {
+): ReturnType<typeof createAudit> | undefined {
   if (output === 'off') return undefined;
-  return new AuditedCalls(writes, createAuditOutput(output, stdout, telemetry), subject);
+  return createAudit(writes, createAuditOutput(output, stdout, telemetry), subject);
 }
 
 /** The explorer, which is loaded only where it is switched on. */

@@ -15,49 +15,65 @@ const MAX_CHARACTERS = 65_536;
 type Subject = 'hash' | 'sub' | 'both';
 
 /**
- * Writes the audit record (docs/reference/audit-record.md) of what may reject, replay or send a write: a line before a
- * write is sent, and a line with what became of it. A write that is rejected after its arguments were accepted, for whatever
- * reason, has only the second line.
+ * Writes the audit record (docs/reference/audit-record.md) of what may reject, replay or send a write: a line before a write is
+ * sent, and a line with what became of it. A write that is rejected after its arguments were accepted, for whatever reason, has
+ * only the second line.
  */
-export class AuditedCalls implements Writes {
-  readonly #writes: Writes;
-  readonly #output: AuditOutput;
-  readonly #subject: Subject;
-  /** The writes that were sent and have no outcome yet. */
-  readonly #sent = new Set<AuditedWrite>();
+export function createAudit(writes: Writes, output: AuditOutput, subject: Subject) {
+  /** What ends the record of the writes that were sent and have no outcome yet. */
+  const sent = new Set<(outcome: AuditedOutcome) => void>();
 
-  constructor(writes: Writes, output: AuditOutput, subject: Subject) {
-    this.#writes = writes;
-    this.#output = output;
-    this.#subject = subject;
+  function begin(request: AuditedRequest) {
+    const start = performance.now();
+    let replay = false;
+    let hasEnded = false;
+    const end = (outcome: AuditedOutcome) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      sent.delete(end);
+      const time = new Date().toISOString();
+      const ms = Math.round(performance.now() - start);
+      void output.write({ audit: 'outcome', time, ...request, ...outcome, replay, ms });
+    };
+    const observer: WriteObserver = {
+      claimed(claimId) {
+        request.claim = claimId;
+      },
+      replayed() {
+        replay = true;
+      },
+      sending() {
+        sent.add(end);
+        return output.write({ audit: 'sent', time: new Date().toISOString(), ...request });
+      },
+    };
+    return { observer, end };
   }
 
-  async write<Result>(
+  async function write<Result>(
     request: WriteRequest<Result>,
     scope: RequestScope,
   ): Promise<Result | OutcomeUnknown> {
-    const shown = describe(request, scope, this.#subject);
-    const write = new AuditedWrite(shown, this.#output, this.#sent);
+    const { observer, end } = begin(describe(request, scope, subject));
     try {
-      const result = await this.#writes.write({ ...request, observer: write }, scope);
-      write.end(auditedOutcomeOf(request, result));
+      const result = await writes.write({ ...request, observer }, scope);
+      end(auditedOutcomeOf(request, result));
       return result;
     } catch (error) {
-      write.end({ outcome: null, code: codeOf(error) });
+      end({ outcome: null, code: codeOf(error) });
       throw error;
     }
   }
 
-  /** Records that the outcome of the writes in flight is unknown, before an exit that does not wait for them. */
-  abandon(): void {
-    for (const write of this.#sent)
-      write.end({ outcome: 'LedgerOutcomeUnknown', code: 'ORPHANED' });
-    this.close();
-  }
-
-  close(): void {
-    this.#output.close();
-  }
+  return {
+    write,
+    /** Records that the outcome of the writes in flight is unknown, before an exit that does not wait for them. */
+    abandon() {
+      for (const end of sent) end({ outcome: 'LedgerOutcomeUnknown', code: 'ORPHANED' });
+      output.close();
+    },
+    close: () => output.close(),
+  };
 }
 
 function auditedOutcomeOf<Result>(
@@ -101,44 +117,4 @@ function describe(
 function digestOf({ name, content }: FileTarget) {
   const sha256 = createHash('sha256').update(content, 'base64').digest('hex');
   return { name, sha256, bytes: Buffer.byteLength(content, 'base64') };
-}
-
-/** One write, whose lines are written while it is executed. */
-class AuditedWrite implements WriteObserver {
-  readonly #request: AuditedRequest;
-  readonly #output: AuditOutput;
-  readonly #sent: Set<AuditedWrite>;
-  readonly #start = performance.now();
-  #isReplay = false;
-  #hasEnded = false;
-
-  constructor(request: AuditedRequest, output: AuditOutput, sent: Set<AuditedWrite>) {
-    this.#request = request;
-    this.#output = output;
-    this.#sent = sent;
-  }
-
-  claimed(claimId: string): void {
-    this.#request.claim = claimId;
-  }
-
-  replayed(): void {
-    this.#isReplay = true;
-  }
-
-  sending(): Promise<void> {
-    this.#sent.add(this);
-    const time = new Date().toISOString();
-    return this.#output.write({ audit: 'sent', time, ...this.#request });
-  }
-
-  end(outcome: AuditedOutcome): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#sent.delete(this);
-    const time = new Date().toISOString();
-    const ms = Math.round(performance.now() - this.#start);
-    const result = { ...outcome, replay: this.#isReplay, ms };
-    void this.#output.write({ audit: 'outcome', time, ...this.#request, ...result });
-  }
 }

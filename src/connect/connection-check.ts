@@ -1,9 +1,12 @@
+import { constants } from 'node:fs';
+import { access, open } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { dirname } from 'node:path';
 import { StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { checkStore } from '@ledger-gateway/at-most-once/check-store';
+import { auditPathOf, cannotOpen } from '../audit/audit-output.ts';
 import type { Config } from '../config/config.ts';
 import type { ReadRequest } from '../upstream/operations.ts';
-import { checkAudit } from './audit-check.ts';
 import { checkIssuer } from './issuer-check.ts';
 import { codeOf, meaningOf } from './network-fault.ts';
 import { checkService } from './service-check.ts';
@@ -49,6 +52,29 @@ async function checkStoreOf({ idempotency, environment }: Config): Promise<strin
     if (!(error instanceof StoreUnavailable)) throw error;
     const meaning = meaningOf(error.code ?? error.reason, 'connection');
     return [`${variable}: ${error.message}${meaning ? `: ${meaning}` : ''}`];
+  }
+}
+
+/** Checks whether lines can be appended to the file of the audit record, or whether it can be created. Returns the faults. */
+async function checkAudit(setting: string): Promise<string[]> {
+  const path = auditPathOf(setting);
+  if (path === undefined) return [];
+  const code = await appendCodeOf(path);
+  if (code === undefined) return [];
+  const remedy =
+    'Write the path of a file to which this process can append, in a folder that exists';
+  return [`${cannotOpen(path, code)}. ${remedy}`];
+}
+
+/** The code of the error if a file cannot be opened for appending. A file that is missing is not created. */
+async function appendCodeOf(path: string): Promise<string | undefined> {
+  const { O_APPEND, O_RDWR, W_OK, X_OK } = constants;
+  try {
+    await (await open(path, O_RDWR | O_APPEND)).close();
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') return codeOf(error);
+    return access(dirname(path), W_OK | X_OK).then(() => undefined, codeOf);
   }
 }
 

@@ -21,7 +21,7 @@ import {
 } from './upstream-error.ts';
 
 export type Reads = Pick<UpstreamCalls, 'read'>;
-/** Writes: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys, and `AuditedCalls` the audit record. */
+/** Writes: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys, and `createAudit` the audit record. */
 export type Writes = Pick<UpstreamCalls, 'write'>;
 
 /** Who may call what, and how often (policy/policy.ts). What it throws means that nothing was sent. */
