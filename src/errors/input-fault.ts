@@ -8,32 +8,24 @@ export type Path = PropertyKey[];
 /** The faults that one error reports. */
 const MAX_FAULTS = 100;
 
-/** Collects the faults of an input, so that one error reports all of them. */
-export class InputFaults {
-  readonly #faults: InputFault[] = [];
-  readonly #toError: (message: string, faults: InputFault[]) => Error;
+type ToError = (message: string, faults: InputFault[]) => Error;
 
-  constructor(
-    toError = (message: string, faults: InputFault[]): Error =>
-      new GatewayError('BAD_USER_INPUT', message, { faults }),
-  ) {
-    this.#toError = toError;
-  }
+const badInput: ToError = (message, faults) =>
+  new GatewayError('BAD_USER_INPUT', message, { faults });
 
-  /** Adds a fault with its message, a sentence. Throws all faults if there are too many for one error. */
-  add(path: Path, message: string): void {
-    if (this.#faults.length === MAX_FAULTS) throw this.#error(`more than ${MAX_FAULTS}`);
-    this.#faults.push({ path, message });
-  }
+/** Adds a fault, whose message is a sentence. Throws the error of all faults if there are too many for one error. */
+export function addFault(faults: InputFault[], fault: InputFault, toError = badInput): void {
+  if (faults.length === MAX_FAULTS) throw faultsError(faults, toError, `more than ${MAX_FAULTS}`);
+  faults.push(fault);
+}
 
-  /** Throws `BAD_USER_INPUT` if there are any faults. */
-  throwIfAny(): void {
-    if (this.#faults.length > 0) throw this.#error(String(this.#faults.length));
-  }
-
-  #error(count: string): Error {
-    const first = this.#faults[0]?.message ?? '';
-    const message = count === '1' ? first : `The input has ${count} faults. The first: ${first}`;
-    return this.#toError(message, this.#faults);
-  }
+/** The error that reports these faults. */
+export function faultsError(
+  faults: InputFault[],
+  toError = badInput,
+  count = String(faults.length),
+): Error {
+  const first = faults[0]?.message ?? '';
+  const message = count === '1' ? first : `The input has ${count} faults. The first: ${first}`;
+  return toError(message, faults);
 }

@@ -11,7 +11,7 @@ import {
   isListType,
 } from 'graphql';
 import { core, type z } from 'zod';
-import { InputFaults, type Path } from '../errors/input-fault.ts';
+import { addFault, faultsError, type InputFault, type Path } from '../errors/input-fault.ts';
 import type { Context } from './request-context.ts';
 
 /** Returns the type of the arguments of a field, with these settings. */
@@ -37,16 +37,14 @@ export function argumentCheckOf(
   const check = fieldsCheckOf(args, limit);
   if (!check && !further) return () => {};
   return (values, settings) => {
-    let faults: InputFaults | undefined;
-    const report: Report = (path, problem) => {
-      faults ??= new InputFaults();
-      faults.add(path, `"${core.toDotPath(path)}" ${problem}.`);
-    };
+    const faults: InputFault[] = [];
+    const report: Report = (path, problem) =>
+      addFault(faults, { path, message: `"${core.toDotPath(path)}" ${problem}.` });
     check?.(values, [], report);
     for (const { path, message } of further?.(settings).safeParse(values).error?.issues ?? []) {
       report(path, message);
     }
-    faults?.throwIfAny();
+    if (faults.length > 0) throw faultsError(faults);
   };
 }
 

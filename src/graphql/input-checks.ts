@@ -22,7 +22,7 @@ import {
 } from 'graphql';
 import { core } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { InputFaults, type Path } from '../errors/input-fault.ts';
+import { addFault, faultsError, type InputFault, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument } from './document.ts';
 import type { Variables } from './selection-cost.ts';
@@ -38,11 +38,10 @@ export function checkInput(
     const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 }, faults: all };
     return new GraphQLError(message, { nodes: [...nodes], extensions });
   };
-  let faults: InputFaults | undefined;
+  const faults: InputFault[] = [];
   const add: AddFault = (node, path, message) => {
     nodes.add(node);
-    faults ??= new InputFaults(toError);
-    faults.add(path, message);
+    addFault(faults, { path, message }, toError);
   };
   let inputs: Input[] | undefined;
   const usesOf: UsesOf = (variable) => {
@@ -53,7 +52,7 @@ export function checkInput(
   };
   if (!document.exact.has(operation)) checkLiterals(document, operation, add, usesOf);
   checkVariables(document, operation, variables, add, usesOf);
-  faults?.throwIfAny();
+  if (faults.length > 0) throw faultsError(faults, toError);
 }
 
 /** Adds a fault of a part of the document. */
