@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../stress/harness.ts';
 import { createPrivateCa } from '../testkit/certificate.ts';
 import { closeAll } from '../testkit/cleanup.ts';
 import { send } from './children.ts';
@@ -89,13 +89,10 @@ async function compareOnce(
 
 /** A new shared store rejects keys without an age for five seconds. */
 async function whenUsable(workload: Workload, { origin }: Running, token: string): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
+  await until(async () => {
     const { text } = await send(origin, requestOf(workload, token, 0));
-    if (!text.includes('IDEMPOTENCY_UNAVAILABLE')) return;
-    if (performance.now() > deadline) throw new Error(text);
-    await sleep(50);
-  }
+    return !text.includes('IDEMPOTENCY_UNAVAILABLE');
+  }, 15_000);
 }
 
 /** Measures all peers in turn, in each workload of a step. */

@@ -50,27 +50,20 @@ export const peers: readonly Peer[] = [
   },
 ];
 
-/** The gateway with each store of idempotency keys. `closeAll` stops the servers. */
+/** The gateway with each store of idempotency keys that is installed here. `closeAll` stops the servers. */
 export const stores: readonly Peer[] = [
-  { ...ours, name: 'memory', title: 'memory' },
+  { name: 'memory', title: 'memory' },
   {
-    ...ours,
-    ...{ name: 'file', title: 'file' },
-    startStore: async (folder) => `file:${join(folder, crypto.randomUUID())}`,
+    name: 'file',
+    title: 'file',
+    startStore: async (folder: string) => `file:${join(folder, crypto.randomUUID())}`,
   },
-  ...(isRedisInstalled
-    ? [{ ...ours, name: 'redis', title: 'Redis', startStore: async () => (await startRedis()).url }]
-    : []),
-  ...(isPostgresInstalled
-    ? [
-        {
-          ...ours,
-          ...{ name: 'postgres', title: 'PostgreSQL' },
-          startStore: async () => (await startPostgres()).url,
-        },
-      ]
-    : []),
-];
+  { name: 'redis', title: 'Redis', startStore: async () => (await startRedis()).url },
+  { name: 'postgres', title: 'PostgreSQL', startStore: async () => (await startPostgres()).url },
+]
+  .filter(({ name }) => name !== 'redis' || isRedisInstalled)
+  .filter(({ name }) => name !== 'postgres' || isPostgresInstalled)
+  .map((store) => ({ ...ours, ...store }));
 
 export type Running = { peer: Peer; child: Child; origin: string };
 
