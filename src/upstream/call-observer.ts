@@ -8,7 +8,6 @@ import type { Operation, UpstreamRequest, WriteRequest } from './operations.ts';
 import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { loggedIds } from './targets.ts';
-import type { ConnectionObserver } from './transport/connections.ts';
 import { cacheHint, cacheMarks, markIn, proxyHint, proxyMark } from './transport/response-marks.ts';
 import type { EndIteration } from './transport/send-once.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -26,7 +25,7 @@ type End = {
 const labels = { service: 'ledger' };
 
 /** Counts and logs the events of calls and connections. In metrics, the names of operations come only from their declarations. */
-export class CallObserver implements ConnectionObserver {
+export class CallObserver {
   readonly #log: Logger;
   readonly #attempts;
   readonly #retries;
@@ -62,14 +61,17 @@ export class CallObserver implements ConnectionObserver {
     this.#opened.inc(labels, 0);
   }
 
+  /** A connection was opened. */
   opened(): void {
     this.#opened.inc(labels);
   }
 
+  /** The service has closed a connection on which a write could have been sent. */
   closedEarly(): void {
     this.#log.warn(labels, 'service closed a connection early');
   }
 
+  /** The service has sent a response that no request has asked for. */
   surplus(): void {
     const log = this.#log;
     log.error(labels, 'service sent a surplus response, so connections are no longer reused');

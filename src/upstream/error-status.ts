@@ -39,7 +39,7 @@ export function interpretError(
   }
   // The request was not carried out at this address.
   if (status === 307 || status === 308) {
-    const fault = `${details.fault}${originOf(headers)}: correct UPSTREAM_BASE_URL`;
+    const fault = `${details.fault} to ${originOf(headers)}: correct UPSTREAM_BASE_URL`;
     const message = messages[status];
     return new UpstreamError('UPSTREAM_BAD_REQUEST', { ...details, fault, message });
   }
@@ -76,10 +76,8 @@ function wordsOf(record: ServiceStatus | null): string | undefined {
 }
 
 /** The origin of a redirect, for the log. Other parts of an address may be secret. */
-function originOf({ location = '' }: IncomingHttpHeaders): string {
-  const url = URL.parse(location);
-  return url ? ` to ${url.origin}` : '';
-}
+const originOf = ({ location = '' }: IncomingHttpHeaders) =>
+  URL.parse(location)?.origin ?? 'an unknown address';
 
 /** The longest delay that a client is asked to wait, in milliseconds. By default, outcomes are recorded for as long. */
 const MAX_RETRY_AFTER_MS = 86_400_000;

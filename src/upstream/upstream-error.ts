@@ -48,8 +48,8 @@ type Details = Pick<UpstreamError, 'fault'> &
   };
 
 /**
- * A failed call to the service. It contains only what may be logged, and nothing of the request or the response but `message` and `faults`. The error of
- * an HTTP client may carry the bearer token in its options.
+ * A failed call to the service. It contains only what may be logged, and nothing of the request or the response but `message` and
+ * `faults`. The error of an HTTP client may carry the bearer token in its options.
  */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
@@ -104,6 +104,30 @@ export function noRoom(fault = 'no memory for the response'): UpstreamError {
 /** The error for a response that arrived and cannot be used. `message` says more to the client. */
 export function invalidResponse(fault: string, message?: string, status?: number): UpstreamError {
   return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault, message, status });
+}
+
+const invalidHttp = /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH|HEADERS_OVERFLOW)/;
+
+/** Translates an error of the connection. The result contains nothing of the request. */
+export function connectionError(error: unknown, sent: Sent): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  const fault = faultOf(error);
+  const isInvalid = invalidHttp.test(fault);
+  // A response that broke off, or that is not HTTP, is an invalid response.
+  const code = sent === 'yes' || isInvalid ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
+  return new UpstreamError(code, { fault, transient: !isInvalid });
+}
+
+/** The code of an error, or its name. These two properties contain nothing of a request. */
+export function faultOf(error: unknown): string {
+  const { code, name }: { code?: unknown; name?: unknown } = Object(error);
+  return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
+}
+
+/** The error for a response that is longer than UPSTREAM_MAX_RESPONSE_BYTES. Its client learns what to do about it. */
+export function tooLong(maxBytes: number): UpstreamError {
+  const message = `The response of the service is longer than ${maxBytes} bytes, which is more than this gateway reads (UPSTREAM_MAX_RESPONSE_BYTES).`;
+  return invalidResponse(`larger than ${maxBytes} bytes (UPSTREAM_MAX_RESPONSE_BYTES)`, message);
 }
 
 /**

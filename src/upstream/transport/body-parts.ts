@@ -1,7 +1,6 @@
 import { JsonTextCutter } from '../../lib/json-text-cutter.ts';
 import { PART_BYTES } from '../../lib/tiny-parts.ts';
-import { noRoom } from '../upstream-error.ts';
-import { tooLong } from './transport-error.ts';
+import { noRoom, tooLong } from '../upstream-error.ts';
 
 /** Limits of the body of a response, while it arrives and while it is decompressed. */
 export type BodyLimits = {

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { remove } from '../../lib/remove.ts';
+import type { CallObserver } from '../call-observer.ts';
 import type { Sent } from '../upstream-error.ts';
 import { createConnector } from './connector.ts';
 import type { Connection, ConnectionSource } from './send-once.ts';
@@ -14,16 +15,7 @@ export type ConnectionOptions = {
   tls: TlsFiles;
   /** How long the service keeps idle connections, in seconds. By default, this is learned. */
   keepAliveS?: number | undefined;
-  observer: ConnectionObserver;
-};
-
-export type ConnectionObserver = {
-  /** A connection was opened. */
-  opened(): void;
-  /** The service has closed a connection on which a write could have been sent. */
-  closedEarly(): void;
-  /** The service has sent a response that no request has asked for. From now on, each exchange has a connection of its own. */
-  surplus(): void;
+  observer: Pick<CallObserver, 'opened' | 'closedEarly' | 'surplus'>;
 };
 
 /** How long a connection rests after an exchange, in milliseconds, so that a surplus response reaches nobody. */

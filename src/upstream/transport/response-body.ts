@@ -1,10 +1,9 @@
 import { addAbortSignal, type Duplex } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { printable } from '../../lib/short-text.ts';
-import { invalidResponse, UpstreamError } from '../upstream-error.ts';
+import { faultOf, invalidResponse, UpstreamError } from '../upstream-error.ts';
 import { BodyParts } from './body-parts.ts';
 import type { ExchangeLimits, RawResponse } from './send-once.ts';
-import { faultOf } from './transport-error.ts';
 
 /** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
 const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };

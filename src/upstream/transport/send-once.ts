@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TinyParts } from '../../lib/tiny-parts.ts';
-import { invalidResponse, type Sent } from '../upstream-error.ts';
+import { connectionError, invalidResponse, type Sent, tooLong } from '../upstream-error.ts';
 import { type BodyLimits, BodyParts } from './body-parts.ts';
-import { connectionError, tooLong } from './transport-error.ts';
 
 /** A response as it was received. If its status is not 2xx, a body that is long, late or incomplete is left out. */
 export type RawResponse = {
