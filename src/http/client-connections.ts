@@ -1,6 +1,13 @@
-import { IncomingMessage, maxHeaderSize, type Server, ServerResponse } from 'node:http';
+import {
+  createServer,
+  IncomingMessage,
+  maxHeaderSize,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+} from 'node:http';
 import { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import { createIterationLimit } from '../admission/gate.ts';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
@@ -53,10 +60,16 @@ export class ClientConnections {
   readonly #starting = createIterationLimit(1);
   #isClosing = false;
 
-  watch(server: Server): void {
+  /** Creates a server that calls `serve` for a request when the responses to all earlier ones of its connection have been sent. */
+  createServer(options: ServerOptions, serve: RequestListener): Server {
+    const accept = this.#accept.bind(this, serve);
+    const server = createServer(options, accept);
+    // Only the route decides whether a client that sent `Expect` should send its body. By default, Node responds itself,
+    // at once and without a limit.
+    server.on('checkContinue', accept).on('checkExpectation', accept);
     // A client that closes its side still gets the outcome of its write (docs/decisions/0016).
     Reflect.set(server, 'httpAllowHalfOpen', true);
-    server.on('connection', (socket: Socket) => {
+    return server.on('connection', (socket: Socket) => {
       const connection = new Connection();
       this.#connections.set(socket, connection);
       socket.once('end', () => connection.current?.onDisconnect());
@@ -64,8 +77,7 @@ export class ClientConnections {
     });
   }
 
-  /** Calls `serve` when the responses to all earlier requests of the connection have been sent. */
-  accept(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
+  #accept(serve: RequestListener, message: IncomingMessage, response: ServerResponse): void {
     const { socket } = message;
     message.receivedAt = performance.now();
     message.wallOffset = wallOffsetNow();
@@ -78,7 +90,9 @@ export class ClientConnections {
       connection.isServing = true;
       response.shouldKeepAlive &&= !this.#isClosing;
       response.once('close', () => this.#serveNext(message, connection, response));
-      serve();
+      // The body of another method is never read.
+      if (message.method !== 'POST' && hasChunks(message)) discardBody(message, response);
+      serve(message, response);
     };
     if (!connection.isServing) start();
     // The queue takes little memory, because Node reads at most 64 KB at a time.
@@ -126,8 +140,7 @@ export class ClientConnections {
     if (isEnd) connection.queue = [];
     const next = connection.queue.shift();
     if (connection.queue.length === 0) socket.resume();
-    const isUnread = isChunked(message) && !message.complete && !socket.destroyed;
-    if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
+    if (connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
     if (next) setImmediate(() => this.#start(next));
   }
@@ -160,18 +173,23 @@ function rejectMalformed(fault: string | undefined, socket: Socket) {
 /**
  * Reads and discards the rest of a body after the response has been sent. If the gateway closed the connection while the
  * client is still sending, the connection would be reset, and the client would lose the response. So the connection stays
- * open until the body has arrived, the client has closed it, or five seconds have passed.
+ * open until the body has arrived, the client has closed it, or five seconds have passed. The end of chunks is not found, and a
+ * proxy could send another client's request behind them, so they are the last on their connection.
  */
-export function discardBody(message: IncomingMessage): void {
+export function discardBody(message: IncomingMessage, response: ServerResponse): void {
   if (message.complete) return;
   const { socket } = message;
   // If the reader of the body saw its end, it would send a second response.
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   message.resume();
-  // Chunks are no longer parsed: thousands may arrive at once, and Node takes microseconds for each.
-  if (isChunked(message)) socket.removeAllListeners('data');
+  const isChunked = hasChunks(message);
+  if (isChunked) {
+    response.setHeader('connection', 'close');
+    // Chunks are no longer parsed: thousands may arrive at once, and Node takes microseconds for each.
+    socket.removeAllListeners('data');
+  }
   let bytes = 0;
-  (isChunked(message) ? socket : message).on('data', ({ length }: Buffer) => {
+  (isChunked ? socket : message).on('data', ({ length }: Buffer) => {
     bytes += length;
     if (bytes > 33_554_432) socket.destroy(); // docs/reference/limits.md
   });
@@ -188,18 +206,6 @@ export function discardBody(message: IncomingMessage): void {
   };
 }
 
-/** Closes the connection after a response to chunks that are not all read: a proxy could send another client's request on it. */
-export function registerUnreadChunks(app: FastifyInstance): void {
-  app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (!raw.complete && isChunked(raw)) {
-      reply.raw.setHeader('connection', 'close');
-      discardBody(raw);
-    }
-    done(null, payload);
-  });
-}
-
-/** Whether a body is chunked. When it is discarded, its end is not found, so its connection must be closed. */
-function isChunked({ headers }: IncomingMessage): boolean {
+function hasChunks({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined;
 }

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { WaitGroup } from '../lib/wait-group.ts';
 import type { ClientConnections } from './client-connections.ts';
 
 /**
@@ -16,7 +15,13 @@ export function longestDelayMs(shutdownDelayMs: number): number {
   return shutdownDelayMs * MAX_DELAYS;
 }
 
-export type Drain = ReturnType<typeof registerDrain>;
+/** The traffic that the shutdown watches. */
+export type Drain = {
+  /** When the last GraphQL request arrived, in the time of `performance.now()`. */
+  lastRequestAt: number;
+  /** How many requests are being executed, including those whose client has disconnected. */
+  executing: number;
+};
 
 /**
  * Registers what the server waits for when it closes, so that no response is lost. The port stays open until `delayMs`
@@ -26,16 +31,14 @@ export function registerDrain(
   app: FastifyInstance,
   connections: ClientConnections,
   delayMs: number,
-) {
-  /** GraphQL requests being executed, including those whose client has disconnected. */
-  const executing = new WaitGroup();
-  let lastRequestAt = 0;
+): Drain {
+  const drain = { lastRequestAt: 0, executing: 0 };
   // Fastify calls this hook first, and adds `connection: close` to all responses from then on.
   app.addHook('preClose', async () => {
     // By then, load balancers have noticed the shutdown and send no more requests.
     const start = performance.now();
     const leftMs = () => {
-      const quietAt = Math.max(start, lastRequestAt) + delayMs;
+      const quietAt = Math.max(start, drain.lastRequestAt) + delayMs;
       return Math.min(quietAt, start + longestDelayMs(delayMs)) - performance.now();
     };
     for (let ms = leftMs(); ms > 0; ms = leftMs()) await sleep(ms);
@@ -45,12 +48,7 @@ export function registerDrain(
     Server.prototype.close.call(app.server);
     connections.close();
     await closed;
+    while (drain.executing > 0) await sleep(10);
   });
-  app.addHook('onClose', () => executing.idle());
-  return {
-    executing,
-    requestArrived() {
-      lastRequestAt = performance.now();
-    },
-  };
+  return drain;
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { isPromise } from 'node:util/types';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,16 +19,19 @@ import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import type { Explorer } from './explorer.ts';
-import { acceptedType, pickHeaders, responseType } from './headers.ts';
+import { acceptedType, pickHeaders } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { logUndeliveredWrites, startRequestSpan } from './request-log.ts';
-import { searchOf } from './request-target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null without an exporter of traces. */
     span: Span | null;
+    /** The media type of its response. */
+    responseType: string;
+    /** The trace headers of the client, if they are valid. */
+    trace: RequestScope['trace'];
     /** Null if the request has no token. */
     scope: RequestScope | null;
     /** That of its caller, or the one of all requests without a token. */
@@ -82,11 +84,14 @@ export function registerGraphqlRoute(
 
     // This runs before the body is read, so that a client without a valid token cannot send one.
     onRequest(request, reply, done) {
-      drain.requestArrived();
+      drain.lastRequestAt = request.receivedAt;
       const page = options.explorer?.(request, reply);
       if (page) return page;
+      request.trace = traceHeaders(request.headers);
       request.span = startRequestSpan(request, reply);
-      if (!acceptedType(request.headers)) throw new InvalidRequest(406);
+      const type = acceptedType(request.headers);
+      if (!type) throw new InvalidRequest(406);
+      request.responseType = type;
       const credentials = authenticate(request, options);
       // Most requests wait for nothing here, and need no promise.
       const admitting = isPromise(credentials)
@@ -97,11 +102,9 @@ export function registerGraphqlRoute(
     },
 
     handler(request, reply) {
-      const response = withSpan(request.span, () =>
-        currentState.run(request.state, () => respond(request, reply, options)),
-      );
+      const response = currentState.run(request.state, respond, request, reply, drain, options);
       request.processing = response;
-      return drain.executing.track(response);
+      return response;
     },
 
     onSend(request, reply, payload, done) {
@@ -109,7 +112,10 @@ export function registerGraphqlRoute(
       let isInProgress = false;
       for (const { code } of request.state.fields.values()) isInProgress ||= code === 'IN_PROGRESS';
       if (isInProgress) reply.header('idempotent-in-progress', 'true');
-      done(null, keepOnlyResponse(request, reply, payload));
+      const body = keepOnlyResponse(request, reply, payload);
+      // The results of an iteration of the event loop are sent together, because waking a client for each takes more CPU time.
+      if (request.processing) setImmediate(done, null, body);
+      else done(null, body);
     },
   });
 }
@@ -203,7 +209,7 @@ function createScope(
   reservation: Reservation,
   { settings, lane }: GraphqlRouteOptions,
 ): RequestScope {
-  const { id, headers, receivedAt, disconnected, state, raw } = request;
+  const { id, headers, receivedAt, disconnected, state, raw, trace } = request;
   const forwarded = pickHeaders(headers, settings.forwardHeaders);
   return {
     token,
@@ -211,8 +217,8 @@ function createScope(
     identity: forwarded ? hash('sha256', JSON.stringify([tokenHash, forwarded])) : tokenHash,
     requestId: id,
     reservation,
-    turn: (signal) => lane.turn(caller.admissionKey, receivedAt, signal),
-    trace: traceHeaders(headers),
+    turn: lane.turn.bind(lane, caller.admissionKey, receivedAt),
+    trace,
     forwarded,
     signal: disconnected,
     isClosed: () => raw.socket.destroyed,
@@ -237,28 +243,34 @@ function givenKeyOf({ headers, body }: FastifyRequest): GivenKey {
 }
 
 /** Waits for CPU time, and executes the request, also for a client that has closed only its own side (docs/decisions/0016). */
-async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
+async function respond(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  drain: Drain,
+  options: GraphqlRouteOptions,
+) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, state } = request;
   const turn = lane.turn(request.admissionKey, request.receivedAt);
   if (turn) await turn;
   // A client that has left while its body was parsed could not learn the outcome of a write.
   if (reply.raw.closed) throw clientDisconnected();
-  const search = searchOf(url);
+  const search = url.slice('/graphql'.length);
   let response: Awaited<ReturnType<Execute>>;
+  drain.executing += 1;
   try {
-    response = await execute({ method, headers, search, body, scope, state });
+    const given = { method, headers, search, body, scope, state };
+    response = await withSpan(request.span, () => execute(given));
   } finally {
+    drain.executing -= 1;
     logUndeliveredWrites(log, request);
   }
-  // All responses of an iteration of the event loop are sent together, because waking a client for each takes more CPU time.
-  await immediate();
   // The memory of lists was reserved before they existed. A response may also be long because of errors, or of the schema.
   const isReserved =
     state.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
   if (isReserved === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
-  reply.code(response.status).type(responseType(headers));
+  reply.code(response.status).type(request.responseType);
   return response.body;
 }
 

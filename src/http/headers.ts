@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import { memoLatest } from '../lib/memo.ts';
@@ -38,22 +38,12 @@ export function responseType(headers: IncomingHttpHeaders): string {
   return acceptedType(headers) ?? JSON_TYPE;
 }
 
-/** Rejects requests with invalid headers before they are routed. */
-export function registerHeaderCheck(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const error = findInvalidHeader(request);
-    // It is ambiguous where such a request ends, so nothing that follows it on the connection is executed.
-    if (error) reply.raw.setHeader('connection', 'close');
-    done(error);
-  });
-}
-
 /**
  * Finds headers that a proxy in front may interpret in another way than the gateway, or that the gateway does not support:
  * none or several `Host` headers, an invalid one, a transfer coding other than `chunked`, and a compressed body. Returns the
  * error, or undefined.
  */
-function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
+export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
   const badRequest = (message: string) => new InvalidRequest(400, message);
   if (isRepeated(raw, 'host')) return badRequest('The request has several Host headers.');
@@ -88,6 +78,7 @@ function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest):
 }
 
 /** The request id that the client gave, if it is valid, or a new one. */
-export function requestIdOf({ 'x-request-id': given }: IncomingHttpHeaders): string {
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID();
 }

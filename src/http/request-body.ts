@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createIterationLimit, type Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
-import type { Reservation } from '../admission/memory.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson, unusualNumber } from '../lib/json.ts';
 import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -28,6 +27,8 @@ const limitNames = {
   nesting: 'levels of nesting',
 };
 
+const tooManyLarge = 'The gateway is processing too many large requests.';
+
 /** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. Skips a byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -35,65 +36,56 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
   const reading = createIterationLimit();
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', (request: FastifyRequest) =>
-    readBody(request, reading, (body) => {
+  app.addContentTypeParser('application/json', (request, raw, done) => {
+    readBody(request, raw, reading, (error, body) => {
+      if (!body) return done(error);
+      const { admissionKey, receivedAt } = request;
       // Parsing a short body takes less than 0.1 ms.
-      if (body.length < 4096) return parse(body);
+      const turn = body.length < 4096 ? undefined : lane.turn(admissionKey, receivedAt);
+      if (!turn) return done(...parse(body));
       // The request keeps its memory until the body is parsed, even if the client disconnects meanwhile.
-      const turn = Promise.resolve(lane.turn(request.admissionKey, request.receivedAt));
-      request.processing = turn.then(() => parse(body));
-      return request.processing;
-    }),
-  );
+      request.processing = turn.then(() => done(...parse(body)));
+    });
+  });
 }
 
 /** Reads a body, and reserves memory for each part. The parts of a long body are read when it is the caller's turn. */
 function readBody(
-  { raw, reservation, admissionKey }: FastifyRequest,
+  { reservation, admissionKey }: FastifyRequest,
+  raw: IncomingMessage,
   reading: Gate,
-  parse: (body: Buffer) => unknown,
-): Promise<unknown> {
+  done: (error: Error | null, body?: Buffer) => void,
+): void {
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
   let bytes = 0;
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
-      raw.off('data', onPart).off('end', onEnd).pause();
-      reject(error);
-    };
-    const onPart = (part: Buffer) => {
-      bytes += part.length;
-      parts.push(part);
-      if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
-      else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
-      else if (reservation?.tryReserve(memoryOf(part)) === false) {
-        fail(noMemoryFor(part, reservation));
-      }
-      // The parts of a body of ordinary length are read at once.
-      else if (bytes > 65_536) pauseUntil(reading.enterIteration(admissionKey), raw);
-    };
-    const onEnd = () => {
-      try {
-        resolve(parse(Buffer.concat(parts)));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    if (raw.destroyed) fail(new InvalidRequest(400)); // The event `end` will never come.
-    raw.on('data', onPart).once('end', onEnd);
-    raw.once('error', () => reject(new InvalidRequest(400)));
-  });
-}
-
-/** The memory that a part of a body takes: it exists as bytes, as text and as values at the same time. */
-function memoryOf(part: Buffer): number {
-  return part.length * 4 + PART_BYTES;
-}
-
-/** The error for a part of a body for which there is no memory, now or ever. */
-function noMemoryFor(part: Buffer, reservation: Reservation): Error {
-  if (reservation.neverFits(memoryOf(part))) return new InvalidRequest(413);
-  return overloaded('The gateway is processing too many large requests.');
+  const end = (error: Error | null, body?: Buffer) => {
+    raw.off('data', onPart).off('end', onEnd).off('error', onError);
+    done(error, body);
+  };
+  const fail = (error: Error) => {
+    raw.pause();
+    end(error);
+  };
+  const onPart = (part: Buffer) => {
+    bytes += part.length;
+    parts.push(part);
+    // It exists as bytes, as text and as values at the same time.
+    const memory = part.length * 4 + PART_BYTES;
+    if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
+    else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
+    else if (reservation?.tryReserve(memory) === false) {
+      const isTooLarge = reservation.neverFits(memory);
+      fail(isTooLarge ? new InvalidRequest(413) : overloaded(tooManyLarge));
+    }
+    // The parts of a body of ordinary length are read at once.
+    else if (bytes > 65_536) pauseUntil(reading.enterIteration(admissionKey), raw);
+  };
+  const onEnd = () => end(null, Buffer.concat(parts));
+  const onError = () => end(new InvalidRequest(400));
+  // The event `end` will never come.
+  if (raw.destroyed) onError();
+  else raw.on('data', onPart).on('end', onEnd).on('error', onError);
 }
 
 /** Reads no further before the turn of the caller, if it has to wait for one. */
@@ -103,18 +95,18 @@ function pauseUntil(turn: Promise<void> | undefined, raw: IncomingMessage): void
 }
 
 /**
- * Parses a body. Numbers stay exact, because a variable of type ID may be written as a number. Throws a GatewayError:
+ * Parses a body. Numbers stay exact, because a variable of type ID may be written as a number. The error is
  * `OPERATION_LIMIT_EXCEEDED` if the body exceeds a limit, and a bad request if it is not JSON.
  */
-function parse(body: Buffer): unknown {
+function parse(body: Buffer): [error: Error | null, value?: unknown] {
   try {
     const json = utf8.decode(body);
     // A short text has too few characters to exceed a limit.
     const isShort = json.length < jsonLimits.composites && !manyBrackets.test(json);
     const isPlain = isShort && !unusualNumber.test(json);
-    return isPlain ? (JSON.parse(json) as unknown) : parseJson(json, jsonLimits);
+    return [null, isPlain ? JSON.parse(json) : parseJson(json, jsonLimits)];
   } catch (error) {
-    if (!(error instanceof JsonLimitExceeded)) throw new InvalidRequest(400);
-    throw limitExceeded(limitNames[error.limit], jsonLimits[error.limit]);
+    if (!(error instanceof JsonLimitExceeded)) return [new InvalidRequest(400)];
+    return [limitExceeded(limitNames[error.limit], jsonLimits[error.limit])];
   }
 }

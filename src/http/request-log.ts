@@ -3,13 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { printable } from '../lib/short-text.ts';
 import { type RequestState, resultOf, traceFieldsOf } from '../request-state.ts';
-import { fail, startServerSpan, traceIdOf } from '../telemetry/tracing.ts';
+import { fail, startServerSpan } from '../telemetry/tracing.ts';
 import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { sendError } from './error-response.ts';
 import { securityHeaders } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { pathOf } from './request-target.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,15 +24,15 @@ declare module 'fastify' {
 }
 
 /**
- * Returns a function that starts the state of a request. When the request ends, or its client disconnects, the request is
- * logged and counted once. `mayLog` limits the lines that anybody can cause.
+ * Returns a hook that starts the state of a request. When the request ends, or its client disconnects, the request is logged and
+ * counted once. `mayLog` limits the lines that anybody can cause.
  */
 export function createRequestLog(
   { log, metrics }: { log: Logger; metrics: HttpMetrics },
   connections: ClientConnections,
   mayLog: () => boolean,
 ) {
-  return (request: FastifyRequest, reply: FastifyReply) => {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     request.receivedAt = request.raw.receivedAt ?? performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
@@ -68,6 +67,7 @@ export function createRequestLog(
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
     connections.watchRequest({ message: request.raw, onDisconnect, reject });
+    done();
   };
 }
 
@@ -126,16 +126,19 @@ export function logUndeliveredWrites(log: Logger, request: FastifyRequest): void
 
 /** Starts the span of a request, by OpenTelemetry's conventions. It ends with the response. Null without an exporter of traces. */
 export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): Span | null {
-  const { headers, method, state, url } = request;
+  const { headers, method, state, trace } = request;
   const span = startServerSpan(`${method} /graphql`, headers);
-  state.traceId = span ? span.spanContext().traceId : traceIdOf(headers);
-  if (!span) return null;
-  state.spanId = span.spanContext().spanId;
+  if (!span) {
+    state.traceId = trace?.traceparent?.split('-')[1];
+    return null;
+  }
+  const { traceId, spanId } = span.spanContext();
+  Object.assign(state, { traceId, spanId });
   span.setAttributes({
     'http.request.method': method,
     'http.route': '/graphql',
     'url.scheme': request.protocol,
-    'url.path': pathOf(url),
+    'url.path': '/graphql',
     'server.address': request.hostname,
     'server.port': request.port ?? 80,
     'ledger.request_id': request.id,

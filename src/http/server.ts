@@ -1,4 +1,4 @@
-import { createServer as createHttpServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -7,17 +7,16 @@ import fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { type AdminOptions, registerAdminServer } from './admin-server.ts';
-import { ClientConnections, registerUnreadChunks } from './client-connections.ts';
+import { type AdminOptions, operatorPaths, registerAdminServer } from './admin-server.ts';
+import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { originPattern, registerCors } from './cors.ts';
 import { registerDrain } from './drain.ts';
-import { registerNotFound, sendError } from './error-response.ts';
+import { registerRejections, sendError } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
-import { registerHeaderCheck, requestIdOf } from './headers.ts';
+import { requestIdOf } from './headers.ts';
 import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
-import { toUrl } from './request-target.ts';
 
 type ServerOptions = GraphqlRouteOptions &
   AdminOptions & {
@@ -30,33 +29,22 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const origins = settings.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
-  const startRequest = createRequestLog(options, connections, mayLog);
   const app = createFastify(log, {
-    rewriteUrl: ({ url }) => toUrl(url),
     clientErrorHandler(error, socket) {
       const line = connections.handleError(error, socket);
       if (line && mayLog()) log.info(line, 'request');
     },
-    serverFactory: (handle) =>
-      createHttpServer(timeouts, (request, response) => {
-        connections.accept(request, response, () => handle(request, response));
-      }),
+    serverFactory: (handle) => connections.createServer(timeouts, handle),
   });
-  connections.watch(app.server);
   app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
   const drain = registerDrain(app, connections, settings.shutdownDelayMs);
   registerBodyParser(app, options.lane);
 
-  app.addHook('onRequest', (request, reply, done) => {
-    startRequest(request, reply);
-    done();
-  });
-  registerUnreadChunks(app);
+  app.addHook('onRequest', createRequestLog(options, connections, mayLog));
   await registerCors(app, origins);
   if (settings.compression) registerCompression(app);
-  registerHeaderCheck(app);
-  registerNotFound(app);
+  registerRejections(app);
   registerGraphqlRoute(app, drain, options);
   return app;
 }
@@ -73,12 +61,13 @@ const timeouts = {
 
 /** Fastify with its limits and timeouts, and request ids. */
 function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInstance {
-  const app = fastify({
+  return fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     // The framework logs nothing for a request, so a logger for each is unnecessary.
     childLoggerFactory: (logger) => logger,
-    genReqId: ({ headers }) => requestIdOf(headers),
+    rewriteUrl: toUrl,
+    genReqId: requestIdOf,
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
     // Only `search` is used, by GraphQL. Parsing thousands of parameters would take milliseconds.
@@ -87,10 +76,18 @@ function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInst
     pluginTimeout: 0,
     ...handlers,
   });
-  // Only the route decides whether a client that sent `Expect` should send its body. By default, Node responds itself,
-  // at once and without a limit.
-  for (const event of ['checkContinue', 'checkExpectation']) {
-    app.server.on(event, (message, response) => app.server.emit('request', message, response));
-  }
-  return app;
+}
+
+/**
+ * The path and query of a request for the framework's router, without the origin that its target may have (RFC 9112, section
+ * 3.2). An unknown path becomes `/`, which has no route: the router would decode a long path character by character, and parse one
+ * such as `/:a(` as the pattern of a route.
+ */
+function toUrl({ url: target = '' }: IncomingMessage): string {
+  if (target === '/graphql') return target;
+  const start = target.indexOf('?');
+  const end = start < 0 ? target.length : start;
+  const path = target.slice(0, end).replace(/^https?:\/\/[^/]*/i, '');
+  const isKnown = path === '/graphql' || operatorPaths.includes(path);
+  return isKnown ? path + target.slice(end) : '/';
 }

@@ -26,11 +26,6 @@ export function traceHeaders(headers: IncomingHttpHeaders): Record<string, strin
   return isShort ? { traceparent, tracestate } : { traceparent };
 }
 
-/** The id of the client's trace. */
-export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
-  return traceHeaders(headers)?.traceparent?.split('-')[1];
-}
-
 /** Undefined without an exporter. */
 let tracer: Tracer | undefined;
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
