@@ -60,7 +60,7 @@ const ofWrite = (outcome: string): Lines => [
 const described = (fault: RegExp): Lines => [{}, { fault: expect.stringMatching(fault) }];
 const notJson = json(`<html>${secret}</html>`);
 const wrongType = json({ service_status: { status: 0 }, list: [{ Hide: secret }] });
-const typeFault = /^list\[0\]\.Hide: expected integer, got string, \d+ bytes$/;
+const typeFault = /^list\[0\]\.Hide: expected integer, got string$/;
 const badToken = { authorization: 'Bearer bad' };
 const invalidId = `mutation { saveApprovers(approvers: [{ approverId: "${secret}" }]) { __typename } }`;
 const fields = [1, 2, 3, 4, 5, 6].map((n) => `a${n}: ${anyWrite()}`);
