@@ -34,32 +34,31 @@ export const createEntityResolver =
     if (!limits) throw missingToken();
     const loaders = context.loaders();
     limits.admitReferences(representations.length, info);
-    const references: (Reference | null | GatewayError)[] = [];
     const lists = new Map<string, Reference>();
-    for (const representation of representations) {
+    const references = representations.map((representation) => {
       const reference = readReference(representation, entities);
-      references.push(reference);
       if (reference instanceof GatewayError) limits.admitFailure(reference);
       else if (reference) {
         limits.countLookup(reference.list);
         lists.set(reference.list, reference);
       }
-    }
-    const loading = [...lists].map(async ([list, reference]) => {
-      const index = await reference.readIndex(loaders).catch((error: Error) => error);
-      return [list, index] as const;
+      return reference;
     });
-    const indexes = new Map(await Promise.all(loading));
+    limits.checkLookups();
+    const indexes = new Map<string, Index | Error>();
+    const load = async ({ list, readIndex }: Reference) =>
+      indexes.set(list, await readIndex(loaders).catch((error: Error) => error));
+    await Promise.all(lists.values().map(load));
     // If a list contains an Error, graphql-js reports it with the path of the item.
-    const find = (reference: Reference | null | GatewayError) => {
+    return references.map((reference) => {
       if (reference === null || reference instanceof GatewayError) return reference;
       const index = indexes.get(reference.list);
-      if (!(index instanceof Error))
-        return reference.key === null ? undefined : index?.get(reference.key);
+      if (!(index instanceof Error)) {
+        return reference.key === null ? null : index?.get(reference.key);
+      }
       limits.admitFailure(index);
       return index;
-    };
-    return references.map(find);
+    });
   };
 
 function readReference(
