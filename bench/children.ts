@@ -2,6 +2,7 @@ import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { request } from 'undici';
 import { until } from '../stress/harness.ts';
 import { startChild } from '../stress/process.ts';
 import { hasExited } from '../testkit/child-process.ts';
@@ -58,9 +59,9 @@ export async function reply<Message>({ process: child }: Child): Promise<Message
 }
 
 /** Repeats a request until its first 200. */
-export async function waitFor(child: Child, origin: string, request: HttpRequest): Promise<void> {
+export async function waitFor(child: Child, origin: string, cheap: HttpRequest): Promise<void> {
   const isReady = () =>
-    send(origin, request).then(
+    send(origin, cheap).then(
       ({ status }) => status === 200,
       () => false,
     );
@@ -68,10 +69,10 @@ export async function waitFor(child: Child, origin: string, request: HttpRequest
   if (!isOver || hasExited(child.process)) throw new Error('A peer has ended, or is not ready');
 }
 
-/** Sends one request. Its connection is kept for the next one. */
-export async function send(origin: string, { path, ...request }: HttpRequest) {
-  const response = await fetch(new URL(path, origin), request);
-  return { status: response.status, text: await response.text() };
+/** Sends one request. Its connection is kept for the next one. `fetch` would ask for compression. */
+export async function send(origin: string, { path, ...options }: HttpRequest) {
+  const { statusCode, body } = await request(new URL(path, origin), options);
+  return { status: statusCode, text: await body.text() };
 }
 
 /** The CPU time of a process and all its threads so far, in seconds. */
