@@ -145,8 +145,6 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
   points integer NOT NULL,
   expire bigint
 )`;
-/** Another process has created the table at the same time: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const created = ['23505', '42710', '42P07'];
 
 async function countInPostgres(url: string): Promise<SharedCounter> {
   const [{ default: pg }, { RateLimiterPostgres }, { postgresOptions }] = await Promise.all([
@@ -160,10 +158,9 @@ async function countInPostgres(url: string): Promise<SharedCounter> {
   pool.on('error', ignore).on('connect', (client) => void client.on('error', ignore));
   const createTable = () =>
     pool.query(TABLE).catch((error: unknown) => {
-      const code = codeOf(error);
-      if (code === '42501')
-        throw new Error(`The database role may not create a table. Execute:\n${TABLE}`);
-      if (!created.includes(`${code}`)) throw error;
+      // After any other error, another process may have created the table at the same time.
+      if (codeOf(error) !== '42501') return;
+      throw new Error(`The database role may not create a table. Execute:\n${TABLE}`);
     });
   const query = (text: string, values: unknown[]) =>
     pool.query(text, values).catch(async (error: unknown) => {
