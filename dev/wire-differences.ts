@@ -1,7 +1,7 @@
 import { Check } from 'typebox/schema';
-import { longNumber, numberText } from '../src/lib/json.ts';
+import { numberText } from '../src/lib/json.ts';
 import { readStatus, serviceStatus } from '../src/upstream/responses.ts';
-import type { WireType } from '../src/upstream/wire-types.ts';
+import { typeOf, type WireType } from '../src/upstream/wire-types.ts';
 
 /** What a body has that its declaration does not know, and what the declaration has that the body does not show. */
 export type Differences = {
@@ -79,9 +79,3 @@ export function isDocumented(status: unknown): boolean {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeOf(value) === 'object';
 
 const expected = ({ documented, type }: WireType) => [documented ?? type].flat().join(' or ');
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return longNumber(value) === undefined ? typeof value : 'number';
-}

@@ -10,7 +10,7 @@ import { type Attempt, type AttemptDependencies, createAttempt } from './attempt
 import type { Operation, ReadRequest, WriteRequest } from './operations.ts';
 import type { ReadCache } from './read-cache.ts';
 import { type Begun, CircuitBreaker } from './resilience/circuit-breaker.ts';
-import { delayOfRetry, RetryBudget } from './resilience/retry.ts';
+import { RetryBudget } from './resilience/retry.ts';
 import { memoryOf } from './responses.ts';
 import { notBegun } from './transport/send-once.ts';
 import {
@@ -148,7 +148,7 @@ export class UpstreamCalls {
           return result;
         } catch (error) {
           call.retry += 1;
-          const delayMs = delayOfRetry(call.retry, error, { budget, deadline });
+          const delayMs = budget.delayOf(call.retry, error, deadline);
           if (delayMs === undefined) throw error;
           observer.retried(request.operation);
           await sleep(delayMs, undefined, { signal });

@@ -140,7 +140,8 @@ export function faultIn(
   return { at, fault: `${where}expected ${expected}, got ${typeOf(value)}` };
 }
 
-function typeOf(value: unknown): string {
+/** The JSON type of a parsed value. */
+export function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return longNumber(value) === undefined ? typeof value : 'number';

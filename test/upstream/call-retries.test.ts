@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { operations } from '../../src/upstream/declarations.ts';
 import { interpretError } from '../../src/upstream/error-status.ts';
-import { delayOfRetry, RetryBudget } from '../../src/upstream/resilience/retry.ts';
+import { RetryBudget } from '../../src/upstream/resilience/retry.ts';
 import { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { type Reply, reply, startService, success } from '../../testkit/service.ts';
 import {
@@ -47,7 +47,7 @@ test.each([
 test('a retry waits as long as the service asks, at least', () => {
   const details = { fault: 'busy', transient: true, retryAfterMs: 300 };
   const error = new UpstreamError('UPSTREAM_FAILED', details);
-  const delayMs = delayOfRetry(1, error, { budget: new RetryBudget(), deadline: Infinity });
+  const delayMs = new RetryBudget().delayOf(1, error, Infinity);
   expect(delayMs).toBeGreaterThanOrEqual(300);
 });
 

@@ -18,18 +18,14 @@ export class RetryBudget {
     this.#tokens = Math.max(0, this.#tokens - 1);
     return this.#tokens > MAX_TOKENS / 2;
   }
-}
 
-/** How long a retry waits after an error, in milliseconds. Undefined if there must be none. The number of the first retry is 1. */
-export function delayOfRetry(
-  retry: number,
-  error: unknown,
-  { budget, deadline }: { budget: RetryBudget; deadline: number },
-): number | undefined {
-  if (!(error instanceof UpstreamError) || !error.transient) return undefined;
-  const isAllowed = budget.recordFailure();
-  const backoffMs = Math.random() * 100 * 2 ** retry;
-  const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
-  const isInTime = performance.now() + delayMs < deadline;
-  return retry <= RETRIES && isInTime && isAllowed ? delayMs : undefined;
+  /** How long a retry waits after an error, in milliseconds. Undefined if there must be none. The number of the first retry is 1. */
+  delayOf(retry: number, error: unknown, deadline: number): number | undefined {
+    if (!(error instanceof UpstreamError) || !error.transient) return undefined;
+    const isAllowed = this.recordFailure();
+    const backoffMs = Math.random() * 100 * 2 ** retry;
+    const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
+    const isInTime = performance.now() + delayMs < deadline;
+    return retry <= RETRIES && isInTime && isAllowed ? delayMs : undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { JsonTextCutter } from '../../lib/json-text-cutter.ts';
-import { PART_BYTES } from '../../lib/tiny-parts.ts';
-import { noRoom, tooLong } from '../upstream-error.ts';
+import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
+import { invalidResponse, noRoom, tooLong } from '../upstream-error.ts';
 
 /** Limits of the body of a response, while it arrives and while it is decompressed. */
 export type BodyLimits = {
@@ -22,23 +22,27 @@ export class BodyParts {
   readonly #limits: BodyLimits;
   /** The longest body. */
   readonly maxBytes: number;
-  #received = 0;
+  /** How many bytes have been added. */
+  received = 0;
   #kept = 0;
   #parts: Uint8Array[] = [];
   #cutter: JsonTextCutter | undefined;
+  #tiny: TinyParts | undefined;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
     this.maxBytes = limits.maxBytes * (limits.cutsTexts ? CUT_FACTOR : 1);
   }
 
-  /** Adds the next part. Throws an UpstreamError if the body is too long, or if there is no memory. */
+  /** Adds the next part. Throws an UpstreamError if the body is too long, has too many tiny parts, or if there is no memory. */
   add(part: Uint8Array): void {
-    this.#received += part.length;
-    if (this.#limits.cutsTexts && this.#received > LONG_BODY) this.#cutter ??= this.#cutAll();
+    if (this.received > 0) this.#tiny ??= new TinyParts();
+    if (this.#tiny?.isTooMany(part.length)) throw invalidResponse('in tiny parts');
+    this.received += part.length;
+    if (this.#limits.cutsTexts && this.received > LONG_BODY) this.#cutter ??= this.#cutAll();
     const kept = this.#cutter?.cut(part) ?? part;
     this.#kept += kept.length;
-    if (this.#received > this.maxBytes) throw tooLong(this.maxBytes);
+    if (this.received > this.maxBytes) throw tooLong(this.maxBytes);
     if (this.#kept > this.#limits.maxBytes) throw tooLong(this.#limits.maxBytes);
     if (!this.#limits.tryReserve(kept.length + PART_BYTES)) throw noRoom();
     this.#parts.push(kept);

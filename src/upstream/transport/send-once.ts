@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { TinyParts } from '../../lib/tiny-parts.ts';
 import { connectionError, invalidResponse, type Sent, tooLong } from '../upstream-error.ts';
 import { type BodyLimits, BodyParts } from './body-parts.ts';
 
@@ -67,8 +66,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
   #body: BodyParts | undefined;
-  #tiny: TinyParts | undefined;
-  #bytes = 0;
   #reserved = AT_ONCE;
   #ended = false;
   #errorTimer: NodeJS.Timeout | undefined;
@@ -147,20 +144,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (chunk.length === 0) return; // undici calls this after each `resume`, even if nothing has arrived.
-    this.#bytes += chunk.length;
+    const body = this.#body;
+    if (!body || chunk.length === 0) return; // undici calls this after each `resume`, even if nothing has arrived.
     try {
-      const isFirst = this.#bytes === chunk.length;
-      if (!isFirst) this.#tiny ??= new TinyParts();
-      if (this.#tiny?.isTooMany(chunk.length)) throw invalidResponse('in tiny parts');
-      this.#body?.add(chunk);
+      body.add(chunk);
     } catch (error) {
       controller.abort(error instanceof Error ? error : new Error('unexpected'));
       return;
     }
     // The last part is not delayed: if the service closed the connection meanwhile, undici would lose the response.
-    const isLast = this.#bytes === Number(this.#headers['content-length']);
-    if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(), controller);
+    const isLast = body.received === Number(this.#headers['content-length']);
+    const isLong = body.received > AT_ONCE;
+    if (isLong && !isLast) void this.#pauseUntil(this.#next(body.received), controller);
   }
 
   onResponseEnd(): void {
@@ -181,10 +176,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   };
 
   /** Resolves when the next part may be received. Undefined if it may be received at once. */
-  #next(): Promise<void> | undefined {
+  #next(received: number): Promise<void> | undefined {
+    const isReserved = received <= this.#reserved;
     // For a response that does not declare its length, memory is reserved for a quarter more than has arrived.
-    const reserving =
-      this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * 1.25)) : undefined;
+    const reserving = isReserved ? undefined : this.#reserve(Math.ceil(received * 1.25));
     return reserving ?? this.#limits.read();
   }
 
