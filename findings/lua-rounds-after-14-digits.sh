@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Lua scripts round numbers after 14 digits, which is far below what JSON parsers of other languages keep. cjson of Redis and lua-cjson,
-# which gateways such as Kong and APISIX use, write an id of 15 digits as another id, and drop the cents of an amount of 13 digits. There
-# is no error. In the same script, the same number is exact as the argument of a command and as the reply. An empty array becomes an
-# object.
+# cjson of Redis and lua-cjson of Debian write numbers with 14 digits, which is fewer than JSON parsers of other languages keep: they write
+# an id of 15 digits as another id, and drop the last digit of an amount of 13 digits with cents. There is no error, and
+# `cjson.encode_number_precision` allows no more than 14. In the same script of Redis, the same number is exact as the argument of a
+# command. An empty array becomes an object.
 #
 # How to read the table: "cjson": the number that `cjson.encode(cjson.decode(...))` makes of JSON. "text": `tostring()`, or `..` with a
 # text, as in the name of a key. "SET": what a command of Redis gets, if the script gives it the number. "reply": what the script returns.
