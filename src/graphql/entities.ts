@@ -1,8 +1,11 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import type { z } from 'zod';
 import { GatewayError, missingToken } from '../errors/gateway-error.ts';
-import type { Index, Loaders } from './loaders.ts';
+import type { Loaders } from './loaders.ts';
 import type { RequestContext } from './request-context.ts';
+
+/** The items of a list by their keys. Each has its `__typename`, which is the type of the entity. */
+export type Index = ReadonlyMap<string, { readonly __typename: string }>;
 
 /** A reference of another subgraph to an entity, which is an item of a list. */
 export type Reference = {

@@ -7,9 +7,6 @@ import type { ResponseLimits } from './response-limits.ts';
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
-/** The items of a list by their keys. */
-export type Index = ReadonlyMap<string, object>;
-
 /** A list, with what was made of it for all requests that share it, by the functions that made it. */
 type Shared<Item> = readonly Item[] & { made?: Map<unknown, Promise<unknown>> };
 
@@ -26,7 +23,6 @@ type MakeOnce<Item, Value> = (
 export function createLoaders(reads: Reads, scope: RequestScope, limits: ResponseLimits) {
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
   const lists = createListLoader(scope);
-  const indexes = new Map<string, Promise<Index>>();
 
   /**
    * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
@@ -56,24 +52,6 @@ export function createLoaders(reads: Reads, scope: RequestScope, limits: Respons
     return lists.load({ id, read }) as Promise<Omit<List, 'list'> & { list: Item[] }>;
   }
 
-  /**
-   * Reads the items of a list by their keys, for references to entities. Items without a key are left out. Lists with the same id
-   * are read once. An item needs its `__typename`, which is the type of the entity.
-   */
-  function index<Item extends { readonly __typename: string }>(
-    id: string,
-    read: () => Promise<Item[]>,
-    keyOf: (item: Item) => string | null,
-  ): Promise<Index> {
-    const readIndex = async () => {
-      const list = await read();
-      return derive(list, () => indexOf(list, keyOf));
-    };
-    const reading = indexes.get(id) ?? readIndex();
-    indexes.set(id, reading);
-    return reading;
-  }
-
   /** Makes something of a list once for all requests that share it, which have the same caller, even if a client disconnects. */
   function once<Item, Value>(list: Shared<Item>, make: MakeOnce<Item, Value>): Promise<Value> {
     list.made ??= new Map();
@@ -88,15 +66,7 @@ export function createLoaders(reads: Reads, scope: RequestScope, limits: Respons
     await scope.turn(scope.signal); // Many may get their memory in the same iteration of the event loop.
     return make();
   }
-  return { list, index, once, derive };
-}
-
-function indexOf<Item extends object>(
-  list: readonly Item[],
-  keyOf: (item: Item) => string | null,
-): Index {
-  const entries = list.map((item) => [keyOf(item), item] as const);
-  return new Map(entries.filter((entry): entry is [string, Item] => entry[0] !== null));
+  return { list, once, derive };
 }
 
 function createListLoader({ turn }: RequestScope) {

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { IntegrationTarget } from '../generated/resolvers.ts';
 import {
+  type Index,
   invalidKey,
   invalidReference,
   type ReadReference,
   type Reference,
 } from '../graphql/entities.ts';
-import { formatId, type GlCodeKey, ownCodeOf } from './gl-code.ts';
+import { formatId, type GlCodeEntity, type GlCodeKey, ownCodeOf } from './gl-code.ts';
 import { glCodesKey, readGlCodes } from './gl-codes.ts';
 import { expectOk } from './status-member.ts';
 
@@ -54,13 +55,23 @@ function referenceTo(key: GlCodeKey): Reference {
   return {
     list,
     key: key.code,
-    readIndex(loaders) {
-      const read = async () => {
-        const { list, ...status } = await readGlCodes(loaders, { ...key, includeHide: true });
-        expectOk(status);
-        return list;
-      };
-      return loaders.index(list, read, ownCodeOf);
+    async readIndex(loaders) {
+      const { list, ...status } = await readGlCodes(loaders, { ...key, includeHide: true });
+      expectOk(status);
+      return loaders.once(list, indexOf);
     },
   };
+}
+
+async function indexOf(
+  list: readonly GlCodeEntity[],
+  turn: () => Promise<void> | undefined,
+): Promise<Index> {
+  await turn();
+  const index = new Map<string, GlCodeEntity>();
+  for (const entity of list) {
+    const code = ownCodeOf(entity);
+    if (code !== null) index.set(code, entity);
+  }
+  return index;
 }
