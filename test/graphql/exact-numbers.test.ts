@@ -150,6 +150,19 @@ test.each([
   expectFaults(await post(scalar, `{"id":${id}}`), ['approvers', 0, 'approverId']);
 });
 
+test('a number in an operation that is not executed is no fault', async () => {
+  const { service, gateway } = start();
+  const operations = `mutation A { ${saveOf('[{ claimLimit: 1e400 }]')} } mutation B { ${saveOf('[]')} }`;
+  for (const [operationName, status] of [
+    ['A', 400],
+    ['B', 200],
+  ] as const) {
+    const body = JSON.stringify({ query: operations, operationName });
+    expect((await gateway.post(body)).status).toBe(status);
+  }
+  expect(service.received.map(({ body }) => body)).toEqual(['[]']);
+});
+
 test('the last of two identifiers with the same name counts', async () => {
   const { sent } = await save('[{"approverId":1e400,"approverId":1}]');
   expect(sent).toEqual(['/saveApproverList[{"approver_id":1}]']);
