@@ -40,36 +40,31 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** The gateway's own codes, with the HTTP status of a response that has no data. */
+/** What belongs to a code: the HTTP status of a response that has no data, and whether the same request may be sent again, unchanged. */
+type CodeRow = { status?: number; retryable?: boolean };
+
+/** The gateway's own codes. */
 const gatewayCodes = {
-  UNAUTHENTICATED: 401,
-  BAD_USER_INPUT: undefined,
-  AUTH_UNAVAILABLE: 503,
-  OVERLOADED: 503,
-  CLIENT_DISCONNECTED: 503,
-  OPERATION_LIMIT_EXCEEDED: 400,
-  QUERY_NOT_IN_SAFELIST: 400,
-  PERSISTED_QUERY_NOT_IN_LIST: 400,
-  PERSISTED_QUERY_NOT_SUPPORTED: 400,
-  IDEMPOTENCY_KEY_REUSED: undefined,
-  IDEMPOTENCY_KEY_SETTLED: undefined,
-  IDEMPOTENCY_UNAVAILABLE: undefined,
-} as const;
+  UNAUTHENTICATED: { status: 401 },
+  BAD_USER_INPUT: {},
+  AUTH_UNAVAILABLE: { status: 503, retryable: true },
+  OVERLOADED: { status: 503, retryable: true },
+  CLIENT_DISCONNECTED: { status: 503, retryable: true },
+  OPERATION_LIMIT_EXCEEDED: { status: 400 },
+  QUERY_NOT_IN_SAFELIST: { status: 400 },
+  PERSISTED_QUERY_NOT_IN_LIST: { status: 400 },
+  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400 },
+  IDEMPOTENCY_KEY_REUSED: {},
+  IDEMPOTENCY_KEY_SETTLED: {},
+  IDEMPOTENCY_UNAVAILABLE: { retryable: true },
+} satisfies Record<string, CodeRow>;
 
 type GatewayCode = keyof typeof gatewayCodes;
-
-/** The codes of errors after which the same request may be sent again, unchanged. */
-export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUEST_TIMEOUT'>([
-  'AUTH_UNAVAILABLE',
-  'OVERLOADED',
-  'CLIENT_DISCONNECTED',
-  'IDEMPOTENCY_UNAVAILABLE',
-  'REQUEST_TIMEOUT',
-]);
 
 /** An error of the gateway whose message is meant for the client. */
 export class GatewayError extends Error {
   readonly code: GatewayCode;
+  readonly retryable: boolean;
   readonly http: { status: number; headers: Record<string, string> } | undefined;
   /** The faults of an input, for `BAD_USER_INPUT`. Undefined for a single fault without a path. */
   readonly faults: readonly unknown[] | undefined;
@@ -89,11 +84,12 @@ export class GatewayError extends Error {
     } = {},
   ) {
     super(message);
-    const status = gatewayCodes[code];
+    const { status, retryable = false }: CodeRow = gatewayCodes[code];
     this.code = code;
+    this.retryable = retryable;
     const { headers, retryAfterS } = options;
     const pause = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) };
-    this.http = status && { status, headers: { ...headers, ...pause } };
+    this.http = status === undefined ? undefined : { status, headers: { ...headers, ...pause } };
     this.retryAfterS = retryAfterS;
     this.faults = options.faults;
     this.rejection = options.rejection;

@@ -1,4 +1,4 @@
-import { GatewayError, InvalidRequest, internalError, retryableCodes } from './gateway-error.ts';
+import { GatewayError, InvalidRequest, internalError } from './gateway-error.ts';
 
 /** Codes and messages for requests that are rejected for reasons of HTTP, by status. */
 const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
@@ -16,28 +16,23 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
 /** An error outside of GraphQL. An error without a status of the table above is unexpected, and its message is masked. */
 export type HttpFault = GatewayError | { statusCode?: number };
 
-/** The response for an error outside of GraphQL. */
+/** The response for an error outside of GraphQL. It has the same form as that of an error inside. */
 export function toHttpError(error: HttpFault, requestId: string | undefined) {
-  if (error instanceof GatewayError) {
-    const { code, message, retryAfterS } = error;
-    const { status, headers } = error.http ?? { status: 400, headers: {} };
-    return { status, headers, code, body: errorBody(message, code, requestId, retryAfterS) };
-  }
-  const known = httpErrors[error.statusCode ?? 500];
-  const status = (known && error.statusCode) ?? 500;
-  const [code, general] = known ?? [internalError.code, internalError.message];
-  const message = (error instanceof InvalidRequest && error.message) || general;
-  return { status, headers: {}, code, body: errorBody(message, code, requestId) };
+  const described = error instanceof GatewayError ? error : describe(error);
+  const { code, message, retryable, retryAfterS, http } = described;
+  const { status, headers } = http ?? { status: 400, headers: {} };
+  const extensions = { code, requestId, retryable, retryAfterS };
+  return { status, headers, code, body: { errors: [{ message, extensions }] } };
 }
 
-/** The response body of an error outside of GraphQL. It has the same form as that of an error inside. */
-function errorBody(
-  message: string,
-  code: string,
-  requestId: string | undefined,
-  retryAfterS?: number,
-) {
-  const retryable = retryableCodes.has(code);
-  const pause = retryAfterS !== undefined && { retryAfterS };
-  return { errors: [{ message, extensions: { code, requestId, retryable, ...pause } }] };
+function describe(error: { statusCode?: number }) {
+  const known = httpErrors[error.statusCode ?? 500];
+  const [code, general] = known ?? [internalError.code, internalError.message];
+  return {
+    code,
+    message: (error instanceof InvalidRequest && error.message) || general,
+    retryable: code === 'REQUEST_TIMEOUT',
+    retryAfterS: undefined,
+    http: { status: (known && error.statusCode) ?? 500, headers: {} },
+  };
 }

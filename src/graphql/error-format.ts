@@ -6,7 +6,6 @@ import {
   internalError,
   loggable,
   MAX_MESSAGE_LENGTH,
-  retryableCodes,
 } from '../errors/gateway-error.ts';
 import { shorten } from '../lib/short-text.ts';
 import { currentState, hasMutated } from '../request-state.ts';
@@ -60,11 +59,7 @@ type Description = Pick<UpstreamError, 'message' | 'retryable'> & {
 };
 
 function describe({ message, extensions }: GraphQLFormattedError, error: unknown): Description {
-  if (error instanceof UpstreamError) return error;
-  if (error instanceof GatewayError) {
-    const { code, faults, retryAfterS } = error;
-    return { message, code, retryable: retryableCodes.has(code), retryAfterS, faults };
-  }
+  if (error instanceof UpstreamError || error instanceof GatewayError) return error;
   const [, argument] = (error instanceof GraphQLError && argumentFault.exec(message)) || [];
   if (argument) {
     const faults = [{ path: [argument], message }];
