@@ -41,7 +41,7 @@ export async function startGateway(
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, stdout);
   const telemetry = { metrics, log };
-  const bytes = shareMemory(config.idempotency.store === 'memory');
+  const bytes = shareMemory();
   const memory = new Memory(bytes.requests);
   const lane = new Lane();
   // Some requests make no call to the service, so there are more places for requests than for calls. The wait for a place is

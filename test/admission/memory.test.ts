@@ -130,8 +130,7 @@ test('parts of a request that wait for memory at the same time are booked once',
   expect(memory.held).toBe(0);
 });
 
-test('requests and a store in memory together fit into what is free', () => {
-  expect(shareMemory(true, 400)).toEqual({ store: 100, requests: 150 });
-  expect(shareMemory(false, 400)).toEqual({ store: 0, requests: 200 });
-  expect(shareMemory(true, 2 ** 40).store).toBe(2 ** 28);
+test('requests and a store in memory together leave three eighths of what is free', () => {
+  expect(shareMemory(400)).toEqual({ store: 50, requests: 200 });
+  expect(shareMemory(2 ** 40).store).toBe(2 ** 28);
 });
