@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import {
-  byIteration,
   type Change,
+  inTransactions,
   StoreUnavailable,
 } from '../../packages/at-most-once/src/store.ts';
 import { write } from '../../testkit/graphql-operation.ts';
@@ -60,7 +60,7 @@ test('an outcome that the store rejects at first is recorded before the gateway 
 
 test('equal work of a later iteration is done again', async () => {
   let runs = 0;
-  const batch = byIteration(async (work: readonly string[]) => work.map(() => ++runs));
+  const batch = inTransactions(async (work: readonly string[]) => work.map(() => ++runs));
   expect(await batch.load('work')).toBe(1);
   expect(await batch.load('work')).toBe(2);
 });

@@ -138,11 +138,22 @@ export class ReplyLost extends StoreUnavailable {
   override readonly name = 'ReplyLost';
 }
 
-/** Collects the work of one iteration of the event loop, such as the changes of one transaction. */
-export function byIteration<Work, Result>(
+/**
+ * Collects work for a transaction, which costs as much as many changes: that of one iteration of the event loop, or of a
+ * millisecond if the last transaction was less than a millisecond ago.
+ */
+export function inTransactions<Work, Result>(
   run: (work: readonly Work[]) => Promise<(Result | Error)[]>,
 ) {
-  return new DataLoader<Work, Result>(run, { cache: false, batchScheduleFn: setImmediate });
+  let lastAt = -Infinity;
+  const runNow = (work: readonly Work[]) => {
+    const running = run(work);
+    lastAt = performance.now(); // SQLite has committed it by now.
+    return running;
+  };
+  const batchScheduleFn = (callback: () => void) =>
+    void (performance.now() < lastAt + 1 ? setTimeout(callback, 1) : setImmediate(callback));
+  return new DataLoader<Work, Result>(runNow, { cache: false, batchScheduleFn });
 }
 
 /** Takes a log line: its details, and its message. */

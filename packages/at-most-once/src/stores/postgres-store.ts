@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import {
-  byIteration,
   type Change,
   COMPLETENESS_KEY,
   type Entry,
   type IdempotencyStore,
+  inTransactions,
   type Reading,
   StoreUnavailable,
   type SwapResult,
@@ -46,14 +46,14 @@ export async function checkPostgres(url: string): Promise<void> {
 }
 
 /**
- * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,
- * committed before they are confirmed. The table is created when it is missing.
+ * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop, or of a busy millisecond,
+ * are one statement, committed before they are confirmed. The table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
   readonly #maxBytes: number;
   readonly #connections: PostgresConnections;
   readonly #timer: NodeJS.Timeout;
-  readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
+  readonly #batch = inTransactions((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
   /** Whether the role has all rights. */
   #mayChange = false;

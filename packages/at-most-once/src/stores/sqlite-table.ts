@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byIteration, StoreUnavailable } from '../store.ts';
+import { inTransactions, StoreUnavailable } from '../store.ts';
 import type { Row, Size, Table } from './local-store.ts';
 import { openClaims, unavailable } from './sqlite-file.ts';
 
@@ -10,15 +10,15 @@ const rowSchema = z.object({
 const sizesSchema = z.array(rowSchema.omit({ version: true, text: true }));
 
 /**
- * Keeps rows in a SQLite database. The work of one iteration of the event loop is one transaction, which is on the disk
- * before any of it is confirmed.
+ * Keeps rows in a SQLite database. The work of one iteration of the event loop, or of a busy millisecond, is one transaction,
+ * which is on the disk before any of it is confirmed.
  */
 export class SqliteTable implements Table {
   readonly isContinued: boolean;
   onUndo = () => {};
   readonly #file: ReturnType<typeof openClaims>;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
+  readonly #batch = inTransactions(async (work: readonly (() => unknown)[]) => this.#commit(work));
   /** Whether the store's own entry may be in the log of the file, and not yet in the file itself. */
   #needsCheckpoint = false;
 

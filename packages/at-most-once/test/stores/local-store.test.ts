@@ -460,3 +460,18 @@ test('a store that nobody uses does not use the database on each iteration of th
   const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));
   expect(transactions.length).toBeLessThan(10);
 });
+
+test('claims that follow each other within a millisecond are one transaction', async () => {
+  const claims = open();
+  await claims.claim('first', 'a');
+  const exec = jest.spyOn(DatabaseSync.prototype, 'exec');
+  closeAfterTest(() => exec.mockRestore());
+  const all: Promise<unknown>[] = [];
+  for (let n = 0; n < 100; n++) {
+    all.push(claims.claim(`key ${n}`, 'a'));
+    await immediate();
+  }
+  await Promise.all(all);
+  const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));
+  expect(transactions.length).toBeLessThan(50);
+});
