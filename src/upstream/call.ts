@@ -169,7 +169,7 @@ export class UpstreamCalls {
     const { operation } = request;
     const now = performance.now();
     const deadline = Math.min(request.deadline ?? Infinity, now + timeoutMs);
-    const timer = abortLater(controller, deadline - now);
+    const timer = abortLater(controller, Math.max(0, deadline - now));
     let checkAgain: (() => void) | undefined;
     /** Called when the write has its place, and again when it has its connection. */
     const mayStart = () => {
