@@ -103,9 +103,10 @@ function checkLiterals(
   add: AddFault,
   usesOf: UsesOf,
 ): void {
-  const defaults = (operation.variableDefinitions ?? []).flatMap((node) => {
-    const [use] = usesOf(node.variable.name.value);
-    return node.defaultValue ? inputsIn(node.defaultValue, use?.type, use?.path ?? []) : [];
+  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) => {
+    if (!defaultValue) return [];
+    const [use] = usesOf(variable.name.value);
+    return inputsIn(defaultValue, use?.type, use?.path ?? []);
   });
   let areExact = true;
   for (const { value, type, path } of [...defaults, ...inputsOf(document, operation)]) {

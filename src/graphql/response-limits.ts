@@ -112,11 +112,11 @@ export class ResponseLimits {
     );
     this.#checkFields(fields);
     this.#counted.fields += fields;
-    let all = bytes;
+    let total = bytes;
     // This is last, because measuring the texts of rejected lists would take time.
-    for (const [value, times] of texts) all += times * this.#textsOf(value);
-    this.#counted.bytes += all;
-    return this.#scope.reservation.reserve(fields * 100 + all, this.#scope.signal);
+    for (const [value, times] of texts) total += times * this.#textsOf(value);
+    this.#counted.bytes += total;
+    return this.#scope.reservation.reserve(fields * 100 + total, this.#scope.signal);
   }
 
   /** Throws if a response may not have so many more fields. The lists that were counted before stay in it. */

@@ -47,7 +47,7 @@ export function createSchema(parts: SchemaParts): GraphQLSchema {
 
 type Member = { __typename?: string; code?: string; invoiceId?: string | null };
 
-/** The result of a root field within the limits, or a promise of it. Only a request without a token has none. */
+/** The result of a root field within the limits, or a promise of it. A request without a token, which gets no list, has no limits. */
 function limited(
   result: object,
   isWrite: boolean,
