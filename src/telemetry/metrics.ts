@@ -9,7 +9,15 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 /** The part of an output that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
-/** The metrics of the process. Each part registers its own, with labels of the code or the configuration, never of a client. */
+/** What is measured of Node and the process, by observers that never stop: once, however many gateways it starts. */
+const ofProcess = new Registry();
+collectDefaultMetrics({ register: ofProcess });
+// Gauges whose names end in `_total`, as only those of counters should.
+for (const what of ['handles', 'requests', 'resources']) {
+  ofProcess.removeSingleMetric(`nodejs_active_${what}_total`);
+}
+
+/** The metrics of a gateway. Each part registers its own, with labels of the code or the configuration, never of a client. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #outputs: Map<string, LogBacklog>;
@@ -17,11 +25,6 @@ export class Metrics {
   readonly contentType: string = this.#registry.contentType;
 
   constructor(build: { version: string; commit: string }, log: LogBacklog) {
-    collectDefaultMetrics({ register: this.#registry });
-    // Gauges whose names end in `_total`, as only those of counters should.
-    for (const what of ['handles', 'requests', 'resources']) {
-      this.#registry.removeSingleMetric(`nodejs_active_${what}_total`);
-    }
     const help = 'Always 1, with the version and the commit of the running gateway';
     this.gauge('build_info', help, () => 1, build);
     this.#outputs = new Map([['log', log]]);
@@ -48,8 +51,8 @@ export class Metrics {
   }
 
   /** All metrics in Prometheus text format. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    return `${await ofProcess.metrics()}\n${await this.#registry.metrics()}`;
   }
 
   /** Give each label an initial value of 0: the first increase of a counter that was not there before is invisible to alerts. */

@@ -1,6 +1,10 @@
 import { createRequire, flushCompileCache } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { TestEnvironment } from 'jest-environment-node';
+
+// It would keep the scripts of each test file, and with them all that its environment has.
+setFlagsFromString('--no-compilation-cache');
 
 /** Classes of which each environment has its own. Modules are loaded outside of it, so its tests use theirs. */
 const classes = [

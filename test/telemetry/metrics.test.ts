@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import performanceHooks from 'node:perf_hooks';
+import { expect, jest, test } from '@jest/globals';
 import { operations } from '../../src/upstream/declarations.ts';
 import { version } from '../../src/version.ts';
 import { read, write, writes } from '../../testkit/graphql-operation.ts';
@@ -28,6 +29,14 @@ test('the metrics are in Prometheus text format with descriptions, name the buil
   expect(names.length).toBeGreaterThan(40);
   for (const [, name] of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\w.+$`, 'm'));
   expect(await sample('ledger_gateway_build_info', { version, commit: 'abc123' })).toBe(1);
+});
+
+test('what observes the process, and never stops, is started once, and not by each gateway', async () => {
+  const started = jest.spyOn(performanceHooks, 'monitorEventLoopDelay');
+  for (const { scrape } of [await start(), await start()]) {
+    expect(await scrape()).toMatch(/^nodejs_eventloop_lag_max_seconds \d/m);
+  }
+  expect(started).not.toHaveBeenCalled();
 });
 
 test('the counters whose first step alerts start at 0', async () => {
