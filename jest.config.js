@@ -1,6 +1,17 @@
+import { existsSync, statfsSync } from 'node:fs';
+
 const root = import.meta.dirname;
 const support = `${root}/test/support`;
 const native = `${support}/native-module.js`;
+
+// Databases of tests do not have to outlast the machine, so their files need no disk.
+const memory = '/dev/shm';
+if (existsSync(memory) && hasRoom(statfsSync(memory))) process.env.TMPDIR ??= memory;
+
+/** A container may have much less. */
+function hasRoom({ bavail, bsize }) {
+  return bavail * bsize > 2 ** 30;
+}
 
 /** @type {import('jest').Config} */
 export default {
