@@ -185,8 +185,8 @@ function isOf(subject: string, { iss, sub, caller }: WriteLine): boolean {
 /** Whether the options for names apply. Both lines of a write have the same names, and so have all writes of an intent. */
 function isAsked(line: WriteLine, options: Options): boolean {
   const { subject } = options;
-  const isNamed = names.every((name) => [undefined, line[name]].includes(options[name]));
-  return isNamed && (subject === undefined || isOf(subject, line));
+  const isOther = names.some((name) => options[name] !== undefined && options[name] !== line[name]);
+  return !isOther && (subject === undefined || isOf(subject, line));
 }
 
 /** Whether a line has an identifier: one of the request, or the invoice of the response, which only the second line has. */
