@@ -63,7 +63,7 @@ async function checkImage(folder: string): Promise<void> {
     async () => container.hasExited() || (await statusOf('/readyz')) === 200,
     PATIENCE_MS,
   );
-  check('it starts on a read-only root', isUp && !container.hasExited());
+  check('it starts on a read-only root', isUp && !container.hasExited(), container.output());
   const process1 = (file: string) => readFileSync(`/proc/${container.pid}/${file}`, 'utf8');
   const isNode = process1('cmdline').startsWith('node\0src/main.ts');
   check('node is process 1', isNode && /^NSpid:.*\t1$/m.test(process1('status')));
@@ -107,7 +107,7 @@ async function checkDemo(folder: string): Promise<void> {
     async () => container.hasExited() || (await textOf(page)) !== '',
     PATIENCE_MS,
   );
-  check('demo: it starts on a read-only root', isUp && !container.hasExited());
+  check('demo: it starts on a read-only root', isUp && !container.hasExited(), container.output());
   const [script = ''] = /\/assets\/[\w-]+\.js/.exec(await textOf(page)) ?? [];
   const app = await textOf(page + script);
   check('demo: its page loads the app', app.includes('http://127.0.0.1:4000/graphql'));

@@ -133,37 +133,31 @@ function compareParameters(
 ): Finding[] {
   const { properties = {}, additionalProperties }: WireType = parameters;
   const inQuery = described.filter((one) => one.in === 'query');
-  const sent = Object.entries(properties).map(([declared, type]) => ({
-    declared,
-    type,
-    found: closest(inQuery, declared, (one) => one.name),
-  }));
-  const found = sent.map((one) => one.found);
-  const left = described.filter((one) => !found.includes(one));
-  const unnamed = additionalProperties ? unnamedAmong(left) : [];
-  const others = left.filter((one) => !unnamed.includes(one));
+  const sent = Object.keys(properties).map((declared) => closest(inQuery, declared, nameOf));
+  const unnamed = additionalProperties
+    ? unnamedAmong(inQuery.filter((one) => !sent.includes(one)))
+    : [];
+  const named = inQuery.filter((one) => !unnamed.includes(one));
+  const fields = new Map(named.map((one) => [one.name, one.schema]));
+  const required = named.filter((one) => one.required).map(nameOf);
+  const at = (parameter: string) => `${name} parameter ${parameter}`;
   return [
-    ...sent.flatMap(({ declared, type, found }) => {
-      const place = `${name} parameter ${declared}`;
-      if (!found) return [differs(place, 'sent, and not described')];
-      return [
-        ...nameFinding(place, declared, found.name),
-        ...compare(type, found.schema, place, true),
-      ];
-    }),
     ...compareUnnamed(name, additionalProperties, unnamed),
-    ...others.map(({ name: other, in: where, required }): Finding => {
-      const place = `${name} ${where === 'query' ? 'parameter' : where} ${other}`;
-      return required ? differs(place, 'required, and not sent') : { kind: 'unsent', text: place };
-    }),
+    ...compareFields(parameters, { fields, required }, at, true),
+    ...described
+      .filter((one) => one.in !== 'query')
+      .map((one) => unsent(`${name} ${one.in} ${one.name}`, one.required)),
   ];
 }
 
+const nameOf = ({ name }: Parameter) => name;
+
+const unsent = (text: string, isRequired: boolean): Finding =>
+  isRequired ? differs(text, 'required, and not sent') : { kind: 'unsent', text };
+
 /** The parameters that may be the one without a documented name: an integer, which is required if there is a required one. */
 function unnamedAmong(parameters: readonly Parameter[]): readonly Parameter[] {
-  const integers = parameters.filter(
-    ({ in: where, schema }) => where === 'query' && schema.types.includes('integer'),
-  );
+  const integers = parameters.filter(({ schema }) => schema.types.includes('integer'));
   const required = integers.filter((one) => one.required);
   return required.length > 0 ? required : integers;
 }
@@ -182,10 +176,6 @@ function compareUnnamed(
   return first.required
     ? [differs(names.join(' and '), 'required, and only one of them is sent')]
     : [{ kind: 'unnamed', text: `${names.join(' or ')}: choose one` }];
-}
-
-function nameFinding(place: string, declared: string, found: string): Finding[] {
-  return found === declared ? [] : [differs(place, `described as "${found}"`)];
 }
 
 /** Compares a declared type with a described one. */
@@ -207,22 +197,22 @@ function compare(declared: WireType, described: Shape, place: string, isSent: bo
   if (items && described.items) {
     findings.push(...compare(items, described.items, `${place}[]`, isSent));
   }
-  if (properties) findings.push(...compareFields(properties, declared, described, place, isSent));
+  const at = (name: string) => `${place}.${name}`;
+  if (properties) findings.push(...compareFields(declared, described, at, isSent));
   return findings;
 }
 
 const fits = (expected: string, types: readonly string[]) =>
   types.includes(expected) || (expected === 'integer' && types.includes('number'));
 
+/** Compares the fields of a record, or the parameters of a query. `at` is how a finding names one. */
 function compareFields(
-  properties: Readonly<Record<string, WireType>>,
-  { required = [] }: WireType,
-  described: Shape,
-  place: string,
+  { properties = {}, required = [] }: WireType,
+  described: Pick<Shape, 'fields' | 'required'>,
+  at: (name: string) => string,
   isSent: boolean,
 ): Finding[] {
   const names = [...described.fields.keys()];
-  const at = (name: string) => `${place}.${name}`;
   const found = new Set<string>();
   const findings = Object.entries(properties).flatMap(([name, type]) => {
     const actual = closest(names, name, (one) => one);
@@ -233,7 +223,7 @@ function compareFields(
     found.add(actual);
     const isLeftOut = isSent && described.required.includes(actual) && !required.includes(name);
     return [
-      ...nameFinding(at(name), name, actual),
+      ...(actual === name ? [] : [differs(at(name), `described as "${actual}"`)]),
       ...(isLeftOut ? [{ kind: 'required', text: at(name) } as const] : []),
       ...compare(type, shape, at(name), isSent),
     ];
@@ -243,10 +233,7 @@ function compareFields(
     ...findings,
     ...others.map((name): Finding => {
       if (!isSent) return { kind: 'ignored', text: at(name) };
-      const isRequired = described.required.includes(name);
-      return isRequired
-        ? differs(at(name), 'required, and not sent')
-        : { kind: 'unsent', text: at(name) };
+      return unsent(at(name), described.required.includes(name));
     }),
   ];
 }
