@@ -185,8 +185,12 @@ export function listResponse<Row extends TObject>(
       if (list === undefined) rejectOtherName(value);
       const rows = readRows(list ?? [], 'list');
       if (areDeclared(rows)) return { ...status, list: rows, bytes: body.length };
-      const exact = readRows(readRecord(parseBody(body, true)).list, 'list');
-      const read = rows.map((value, index) => readRow(value, exact[index], index));
+      let exact: unknown[] | undefined;
+      const exactRow = (index: number) => {
+        exact ??= readRows(readRecord(parseBody(body, true)).list, 'list');
+        return exact[index];
+      };
+      const read = rows.map((value, index) => readRow(value, index, exactRow));
       return { ...status, list: read, bytes: body.length };
     },
     ofStatus: (status) => ({ ...status, list: [], bytes: 0 }),
@@ -200,16 +204,16 @@ export function listResponse<Row extends TObject>(
  * of the declared fields: then they have other names than documented.
  *
  * Types that are as certain as the declared ones are accepted, too: a number for a text, which is its digits as the service
- * writes them, and the text of an integer for an integer. `exact` is the same row with exact numbers.
+ * writes them, and the text of an integer for an integer. `exactRow` returns the row at an index with exact numbers.
  */
 function rowReaderOf<Row extends TObject>(type: Row) {
   const fields = Object.entries<WireType>(type.properties);
   const names = fields.map(([name]) => name);
   const isDeclared = guardOf(type);
-  return (value: unknown, exact: unknown, index: number): Static<Row> => {
+  return (value: unknown, index: number, exactRow: (index: number) => unknown): Static<Row> => {
     const invalid = (fault: string, problem: string) =>
       invalidResponse(fault, `The list of the service is invalid: row ${index + 1} ${problem}.`);
-    const row = converted(value, exact, fields);
+    const row = converted(value, () => exactRow(index), fields);
     if (!isDeclared(row)) {
       const { fault, at } = faultIn(type, row, ['list', index]);
       const own = at[2] === undefined ? '' : `has a ${String(at[2]).toLowerCase()} that `;
@@ -224,14 +228,16 @@ function rowReaderOf<Row extends TObject>(type: Row) {
 /** A row with its values as the declared types, if they are certain. */
 function converted(
   row: unknown,
-  exact: unknown,
+  exactRow: () => unknown,
   fields: readonly (readonly [name: string, WireType])[],
 ): unknown {
   if (!isRecord(row)) return row;
   const entries = fields.map(([name, { type }]) => {
     const value = row[name];
-    const isText = [type].flat().includes('string');
-    if (isText) return [name, numberText(Reflect.get(Object(exact), name)) ?? value];
+    if ([type].flat().includes('string')) {
+      const isNumber = numberText(value) !== undefined;
+      return [name, isNumber ? numberText(Reflect.get(Object(exactRow()), name)) : value];
+    }
     const isInteger = typeof value === 'string' && /^-?\d{1,10}$/.test(value);
     return [name, isInteger ? Number(value) : value];
   });

@@ -117,19 +117,19 @@ export class Connections implements ConnectionSource {
   #reuseIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
     this.#endRests(now);
-    const isRead = effect === 'read';
-    for (;;) {
-      const open = isRead ? this.#rested[0] : this.#rested.at(-1);
-      if (!open) return undefined;
-      const idleMs = now - open.idleSince;
-      if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
-      if (isRead) this.#rested.shift();
-      else this.#rested.pop();
-      open.idleMs = idleMs;
+    const rested = this.#rested;
+    const isUsable = ({ expires, socket }: Open) =>
       // A response may have come before the whole request was sent.
-      if (now < open.expires && !open.socket?.writableLength) return open;
-      destroy(open);
-    }
+      now < expires && socket?.writableLength === 0;
+    const isRead = effect === 'read';
+    const index = isRead ? rested.findIndex(isUsable) : rested.findLastIndex(isUsable);
+    const open = rested[index];
+    if (!open) return undefined;
+    const idleMs = now - open.idleSince;
+    if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
+    rested.splice(index, 1);
+    open.idleMs = idleMs;
+    return open;
   }
 
   #open(effect: 'read' | 'write'): Open {

@@ -10,6 +10,7 @@ import type { TlsFiles } from '../../../src/upstream/transport/tls-files.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { createPrivateCa } from '../../../testkit/certificate.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { until } from '../../../testkit/eventually.ts';
 import { startTestGateway } from '../../../testkit/gateway.ts';
 import { write } from '../../../testkit/graphql-operation.ts';
 import { startHttpServer } from '../../../testkit/http-server.ts';
@@ -241,7 +242,7 @@ test('a 408 in response to a request is its response', async () => {
 
 // An exchange that has not ended whole.
 
-test('a connection is not used again if the service responded before it received the whole request', async () => {
+test('a connection is not used again if the service responded before it received the whole request, which is sent to its end', async () => {
   const { url, sockets } = await startTcp((socket) =>
     socket.once('data', () => {
       socket.pause();
@@ -259,6 +260,9 @@ test('a connection is not used again if the service responded before it received
     pass(REST_MS);
   }
   expect(sockets).toHaveLength(2);
+  const [first] = sockets;
+  first?.resume();
+  await until(() => Number(first?.bytesRead) > upload.body.length);
 });
 
 test.each(['Connection: close', 'Connection: Keep-Alive, Close'])(
