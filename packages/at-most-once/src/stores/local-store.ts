@@ -157,7 +157,7 @@ export class LocalStore implements IdempotencyStore {
   }
 
   /** Counts so many more keys and bytes for a caller, or less if they are negative. */
-  #count(caller: Size['caller'], keys: number, bytes: number): void {
+  #count(caller: string, keys: number, bytes: number): void {
     if (caller === '') return;
     this.#keys.add(caller, keys);
     this.#bytes.add(caller, bytes);

@@ -76,6 +76,7 @@ export function openClaims(path: string, maxBytes: number) {
     const isThere = () => statSync(path, { throwIfNoEntry: false })?.ino === inode;
     return {
       database,
+      statements: prepareStatements(database),
       /** Whether the file has every entry of the process that used it before. */
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
@@ -167,6 +168,24 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
   const column = "SELECT count(*) FROM pragma_table_info('file') WHERE name = 'created_at'";
   if (readValue(database, column) === 0)
     database.exec('ALTER TABLE file ADD COLUMN created_at REAL');
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    find: database.prepare(
+      'SELECT caller, bytes, version, changed_at AS changedAt, text FROM record WHERE key = ?',
+    ),
+    put: database.prepare(
+      `INSERT INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET version = excluded.version, bytes = excluded.bytes, changed_at = excluded.changed_at, text = excluded.text`,
+    ),
+    remove: database.prepare('DELETE FROM record WHERE key = ?'),
+    sizes: database.prepare('SELECT caller, bytes, changed_at AS changedAt FROM record'),
+    sweep: database.prepare(
+      `DELETE FROM record WHERE id IN (SELECT id FROM record WHERE changed_at <= ? ORDER BY changed_at LIMIT ?)
+        RETURNING caller, bytes, changed_at AS changedAt`,
+    ),
+  };
 }
 
 type StateOnDisk = {

@@ -17,7 +17,6 @@ export class SqliteTable implements Table {
   readonly isContinued: boolean;
   onUndo = () => {};
   readonly #file: ReturnType<typeof openClaims>;
-  readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #batch = inTransactions(async (work: readonly (() => unknown)[]) => this.#commit(work));
   /** Whether the store's own entry may be in the log of the file, and not yet in the file itself. */
   #needsCheckpoint = false;
@@ -28,7 +27,6 @@ export class SqliteTable implements Table {
    */
   constructor(path: string, maxBytes: number) {
     this.#file = openClaims(path, maxBytes);
-    this.#statements = prepareStatements(this.#file);
     this.isContinued = this.#file.isContinued;
   }
 
@@ -38,25 +36,25 @@ export class SqliteTable implements Table {
   }
 
   find(key: string): Row | undefined {
-    const row = this.#statements.find.get(key);
+    const row = this.#file.statements.find.get(key);
     return row && rowSchema.parse(row);
   }
 
   put(key: string, { caller, version, bytes, changedAt, text }: Row): void {
-    this.#statements.put.run(key, caller, version, bytes, changedAt, text);
+    this.#file.statements.put.run(key, caller, version, bytes, changedAt, text);
     this.#needsCheckpoint ||= caller === '';
   }
 
   remove(key: string): void {
-    this.#statements.remove.run(key);
+    this.#file.statements.remove.run(key);
   }
 
   sizes(): Size[] {
-    return sizesSchema.parse(this.#statements.sizes.all());
+    return sizesSchema.parse(this.#file.statements.sizes.all());
   }
 
   sweep(count: number, until: number): Size[] {
-    return sizesSchema.parse(this.#statements.sweep.all(until, count));
+    return sizesSchema.parse(this.#file.statements.sweep.all(until, count));
   }
 
   run<Result>(work: () => Result): Promise<Result> {
@@ -101,22 +99,4 @@ export class SqliteTable implements Table {
       // The next use reports the same error.
     }
   }
-}
-
-function prepareStatements({ database }: ReturnType<typeof openClaims>) {
-  return {
-    find: database.prepare(
-      'SELECT caller, bytes, version, changed_at AS changedAt, text FROM record WHERE key = ?',
-    ),
-    put: database.prepare(
-      `INSERT INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET version = excluded.version, bytes = excluded.bytes, changed_at = excluded.changed_at, text = excluded.text`,
-    ),
-    remove: database.prepare('DELETE FROM record WHERE key = ?'),
-    sizes: database.prepare('SELECT caller, bytes, changed_at AS changedAt FROM record'),
-    sweep: database.prepare(
-      `DELETE FROM record WHERE id IN (SELECT id FROM record WHERE changed_at <= ? ORDER BY changed_at LIMIT ?)
-        RETURNING caller, bytes, changed_at AS changedAt`,
-    ),
-  };
 }

@@ -262,10 +262,13 @@ describe('a file that cannot be used', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
-  test('a store without its table', async () => {
+  test.each([
+    ['table', 'DROP TABLE record', 'table: main.record'],
+    ['column', 'ALTER TABLE record DROP COLUMN version', 'column: version'],
+  ])('a store without a %s', async (_, sql, what) => {
     await open().close();
-    change('DROP TABLE record');
-    expect(() => open()).toThrow(/no such table: main.record; move the file away/);
+    change(sql);
+    expect(() => open()).toThrow(`no such ${what}; move the file away`);
   });
 
   test('a damaged file', async () => {
