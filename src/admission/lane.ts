@@ -89,7 +89,7 @@ export class Lane {
   #begin(owner: Owner): void {
     this.#running = owner;
     this.#startedAt = performance.now();
-    this.#countIterations();
+    if (!this.#isCounting) this.#countIteration();
     queueMicrotask(this.#afterMicrotasks);
   }
 
@@ -122,8 +122,7 @@ export class Lane {
     }
   }
 
-  #countIterations(): void {
-    if (this.#isCounting) return;
+  #countIteration(): void {
     this.#isCounting = true;
     this.#cpuMs = cpuMsOfThread();
     setImmediate(this.#nextIteration);
@@ -138,7 +137,7 @@ export class Lane {
       if (iterations > 1) this.#resting.set(caller, iterations - 1);
       else this.#resting.delete(caller);
     }
-    if (this.#resting.size > 0) this.#countIterations();
+    if (this.#resting.size > 0) this.#countIteration();
     if (!this.#running && this.#waiting.size > 0) this.#beginNext();
   };
 }

@@ -71,42 +71,42 @@ export function createRequestLog(
   };
 }
 
-/** The fields of the log line of a request that has ended. */
-function lineOf(request: FastifyRequest, status: number, errorCodes: string[]) {
-  const { state, method, reservation } = request;
-  const { requestId, operation, rejection, isReplay } = state;
-  const traced = { requestId, ...traceFieldsOf(state) };
-  const outcome = resultOf(errorCodes);
-  // After a disconnect, a separate line reports the writes when all of their outcomes are known.
-  const writes = status === 499 || state.writes.length === 0 ? undefined : state.writes;
-  const line = { ...traced, method, path: request.routeOptions.url, operation, outcome, status };
-  const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
-  const heldBytes = reservation?.peakBytes || undefined;
-  return { ...line, writes, ...sender, replay: isReplay, heldBytes };
-}
-
 /**
- * The sender of a request, for its log line: the caller of a verified token, the application that the token was issued to,
- * the name and version of the client as it states them, and the address of a request without a valid token. Anybody can
- * choose these values, except for the first two. So they are shortened, and never become labels of a metric.
+ * The fields of the log line of a request that has ended. Anybody can choose what a request says of its sender, except for the
+ * caller of a verified token, and the application that the token was issued to. So it is shortened, and never becomes a label of
+ * a metric. The address is that of a request without a valid token.
  */
-function senderOf({ state, headers, raw }: FastifyRequest, status: number) {
+function lineOf(request: FastifyRequest, status: number, errorCodes: string[]) {
+  const { state, method, headers, raw, routeOptions, reservation } = request;
+  const { requestId, operation, rejection, writes, caller, isReplay } = state;
   const header = (name: string, other = name) => {
     const value = headers[name] ?? headers[other];
     return value === undefined ? undefined : printable(String(value));
   };
-  const isRejected = status === 401 || state.rejection !== undefined;
+  const isRejected = status === 401 || rejection !== undefined;
   return {
-    caller: state.caller?.hash,
-    azp: state.caller?.application,
+    requestId,
+    ...traceFieldsOf(state),
+    method,
+    path: routeOptions.url,
+    operation,
+    outcome: resultOf(errorCodes),
+    status,
+    // After a disconnect, a separate line reports the writes when all of their outcomes are known.
+    writes: status === 499 || writes.length === 0 ? undefined : writes,
+    refusal: rejection?.reason,
+    caller: caller?.hash,
+    azp: caller?.application,
     client: header('apollographql-client-name', 'graphql-client-name'),
     clientVersion: header('apollographql-client-version', 'graphql-client-version'),
     ...(isRejected && {
-      issuer: state.rejection?.issuer,
-      kid: state.rejection?.kid,
+      issuer: rejection?.issuer,
+      kid: rejection?.kid,
       address: raw.socket.remoteAddress,
       forwardedFor: header('x-forwarded-for'),
     }),
+    replay: isReplay,
+    heldBytes: reservation?.peakBytes || undefined,
   };
 }
 
