@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPath } from '../dev/path-check.ts';
 import { get } from '../stress/client.ts';
-import { type Harness, until, withHarness } from '../stress/harness.ts';
+import { after, type Harness, until, withHarness } from '../stress/harness.ts';
 import { nginxCommand } from '../stress/nginx.ts';
 import { startChild } from '../stress/process.ts';
 import { postTo } from '../testkit/graphql-operation.ts';
@@ -22,6 +22,8 @@ import { check } from './claim.ts';
 const PATIENCE_MS = 30_000;
 /** The timeout of each proxy in this check, which replaces the 15 s of the page. */
 const PROXY_TIMEOUT_S = 6;
+/** How long the service takes for a slow response. Traffic Server would say by then that it is from a cache. */
+const SLOW_MS = 2000;
 /** How long the stand-in for the service is silent: proxies repeat when their timeout has passed. */
 const SILENCE_MS = 12_000;
 
@@ -138,10 +140,12 @@ async function checkProxy({ startGateway, issuer }: Harness, language: string): 
     postTo(gateway.url, { query, variables }, { authorization });
 
   const before = service.received.length;
+  service.respondWith(after(SLOW_MS, success));
   const { text } = await send(saved);
+  service.respondWith(success);
   const [received, ...others] = service.received.slice(before);
   check(
-    `${language}: a POST arrives once, with its body and a token of 12,000 characters`,
+    `${language}: a slow POST arrives once, with its body and a token of 12,000 characters`,
     text.includes('ApproversSaved') &&
       others.length === 0 &&
       received?.body === '[{"name":"a"}]' &&
