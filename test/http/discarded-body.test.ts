@@ -33,6 +33,16 @@ test.each([
   expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
 });
 
+test('a GET whose chunks have all arrived is the last request of its connection, too', async () => {
+  const next = 'GET /livez HTTP/1.1\r\nhost: a\r\n\r\n';
+  const socket = await send(
+    `GET /livez HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n${next}`,
+  );
+  const response = await text(socket);
+  expect(response).toMatch(/^connection: close\r$/im);
+  expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+});
+
 test.each(['content-length: 100000000', 'transfer-encoding: chunked'])(
   'of a body that is discarded, at most 32 MB are read: %s',
   async (header) => {
