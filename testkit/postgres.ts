@@ -4,7 +4,7 @@ import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { endProcess, hasExited, whenPrinted } from './child-process.ts';
+import { endProcess, whenPrinted } from './child-process.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
@@ -101,6 +101,7 @@ export async function startPostgres(options: Options = {}) {
   const lines = Object.entries(settings).map(([key, value]) => `${key} = '${value}'`);
   await appendFile(join(data, 'postgresql.conf'), `\n${lines.join('\n')}\n`);
   let child = await startServer();
+  let isPaused = false;
 
   async function startServer() {
     const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)], options.env);
@@ -111,8 +112,19 @@ export async function startPostgres(options: Options = {}) {
 
   /** Ends the server at once, without a checkpoint. */
   async function kill() {
-    if (!hasExited(child)) signalAll('SIGCONT');
+    if (isPaused) resume();
     await endProcess(child, 'SIGQUIT');
+  }
+
+  /** Stops all processes of the server where they are, until `resume`. */
+  function pause() {
+    isPaused = true;
+    signalAll('SIGSTOP');
+  }
+
+  function resume() {
+    isPaused = false;
+    signalAll('SIGCONT');
   }
 
   /** Sends a signal to the server and its child processes. */
@@ -162,9 +174,8 @@ export async function startPostgres(options: Options = {}) {
       await kill();
       child = await startServer();
     },
-    /** Stops all processes of the server where they are, until `resume`. */
-    pause: () => signalAll('SIGSTOP'),
-    resume: () => signalAll('SIGCONT'),
+    pause,
+    resume,
     promote: () => run('pg_ctl', ['promote', '-w', '-D', data]),
     stop,
   };
