@@ -47,8 +47,7 @@ function createCluster(data: string, isOwn: boolean): void {
     execFileSync('cp', ['-a', template, data]);
     return;
   }
-  const options = ['-A', 'trust', '-N', '--no-locale', '-E', 'UTF8', '--wal-segsize=1'];
-  run('initdb', ['-D', data, '-U', 'postgres', ...options]);
+  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-N', '--no-locale', '-E', 'UTF8']);
   if (isOwn) return;
   mkdirSync(dirname(template), { recursive: true });
   const copy = `${template}.${process.pid}`;
