@@ -146,13 +146,16 @@ export class LocalStore implements IdempotencyStore {
 
   /** Counts all keys for their callers, each of which leaves a quarter to others. Returns the time of the newest change. */
   #measure(): number {
-    this.#keys = new Shares(this.#options.maxKeys, 3);
-    this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
+    const keys = new Shares(this.#options.maxKeys, 3);
+    const total = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
     let newest = 0;
     for (const { caller, bytes, changedAt } of this.#table.sizes()) {
-      this.#count(caller, 1, bytes);
-      if (caller !== '') newest = Math.max(newest, changedAt);
+      if (caller === '') continue;
+      keys.add(caller, 1);
+      total.add(caller, bytes);
+      newest = Math.max(newest, changedAt);
     }
+    [this.#keys, this.#bytes] = [keys, total];
     return newest;
   }
 

@@ -99,9 +99,10 @@ export class RedisSession {
   script({ text, sha }: Script, args: string[]): Promise<unknown> {
     const evaluate = () =>
       this.#client.sendCommand(['EVALSHA', sha, ...args]).catch((error: unknown) => {
-        // The server does not know the script, or its user or a proxy does not permit the command: nothing was executed.
+        // The server does not know the script, or its user or a proxy does not permit the command, which is then in quotes:
+        // nothing was executed.
         const isRejected =
-          error instanceof ErrorReply && /^NOSCRIPT\b|\bevalsha\b/i.test(error.message);
+          error instanceof ErrorReply && /^NOSCRIPT\b|['`]evalsha['`]/i.test(error.message);
         if (isRejected) return this.#client.sendCommand(['EVAL', text, ...args]);
         throw error;
       });

@@ -73,14 +73,22 @@ export function openClaims(path: string, maxBytes: number) {
     database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.prepare('UPDATE file SET inode = ?, created_at = ?').run(inode, createdAt);
-    const isThere = () => statSync(path, { throwIfNoEntry: false })?.ino === inode;
+    /** Why the database cannot be used: another file, or none, is at the path, or nobody can look there. */
+    const faultOfPath = () => {
+      try {
+        return statSync(path, { throwIfNoEntry: false })?.ino === inode ? undefined : 'moved';
+      } catch {
+        return 'not_writable';
+      }
+    };
+    const isThere = () => faultOfPath() === undefined;
     return {
       database,
       statements: prepareStatements(database),
       /** Whether the file has every entry of the process that used it before. */
       isContinued,
-      /** Whether another file, or none, is at the path now: another process could use that one. */
-      isMoved: () => !isThere(),
+      /** If it has moved, another process could use the file that is at the path now. */
+      faultOfPath,
       close() {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,
@@ -164,7 +172,12 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA max_page_count = ${maxPages}; ${isNew ? `BEGIN; ${SCHEMA} COMMIT;` : ''}`);
   // Version 1.0.0 creates files without this index and this column, and can use those that have them.
-  database.exec('CREATE INDEX IF NOT EXISTS record_age ON record (changed_at)');
+  try {
+    database.exec('CREATE INDEX IF NOT EXISTS record_age ON record (changed_at)');
+  } catch (error) {
+    // A disk that is nearly full has no room for it. Without it, expired keys are found more slowly.
+    if (unavailable(error).reason !== 'full') throw error;
+  }
   const column = "SELECT count(*) FROM pragma_table_info('file') WHERE name = 'created_at'";
   if (readValue(database, column) === 0)
     database.exec('ALTER TABLE file ADD COLUMN created_at REAL');

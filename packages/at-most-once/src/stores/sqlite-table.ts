@@ -7,7 +7,7 @@ const rowSchema = z.object({
   ...{ caller: z.string(), bytes: z.number() },
   ...{ version: z.string(), text: z.string(), changedAt: z.number() },
 });
-const sizesSchema = z.array(rowSchema.omit({ version: true, text: true }));
+const sizeSchema = rowSchema.omit({ version: true, text: true });
 
 /**
  * Keeps rows in a SQLite database. The work of one iteration of the event loop, or of a busy millisecond, is one transaction,
@@ -32,7 +32,7 @@ export class SqliteTable implements Table {
 
   get fault() {
     if (!this.#file.database.isOpen) return 'closed';
-    return this.#file.isMoved() ? 'moved' : undefined;
+    return this.#file.faultOfPath();
   }
 
   find(key: string): Row | undefined {
@@ -49,12 +49,13 @@ export class SqliteTable implements Table {
     this.#file.statements.remove.run(key);
   }
 
-  sizes(): Size[] {
-    return sizesSchema.parse(this.#file.statements.sizes.all());
+  /** Reads one row at a time, because there may be millions. */
+  *sizes(): Iterable<Size> {
+    for (const row of this.#file.statements.sizes.iterate()) yield sizeSchema.parse(row);
   }
 
   sweep(count: number, until: number): Size[] {
-    return sizesSchema.parse(this.#file.statements.sweep.all(until, count));
+    return z.array(sizeSchema).parse(this.#file.statements.sweep.all(until, count));
   }
 
   run<Result>(work: () => Result): Promise<Result> {

@@ -2,6 +2,7 @@ import {
   chmod,
   copyFile,
   cp,
+  mkdir,
   readdir,
   readFile,
   rename,
@@ -11,7 +12,7 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -217,6 +218,21 @@ describe('a file that lost records', () => {
     expect(first.usage()).toBeUndefined();
     const second = open();
     expect(await second.find('key', { ageMs: 1000 })).toBe('orphaned');
+  });
+
+  test('whose folder cannot be looked into while in use: nothing is claimed, and the process goes on after that', async () => {
+    path = join(await temporaryFolder(), 'folder', 'claims.db');
+    const folder = dirname(path);
+    await mkdir(folder);
+    const store = open();
+    await store.keep('key', 'outcome');
+    await rename(folder, `${folder} moved`);
+    await symlink(folder, folder); // ELOOP
+    expect(await store.claim('new', 'a').catch(({ reason }) => reason)).toBe('not_writable');
+    expect(store.usage()).toBeUndefined();
+    await rm(folder);
+    await rename(`${folder} moved`, folder);
+    expect(await store.find('key')).toBe('outcome');
   });
 
   test('moved away and back while in use: the process goes on, and knows its keys', async () => {
