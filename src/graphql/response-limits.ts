@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
-import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
+import { bytesOf as memoryOf, SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { addSize, selectionOf } from './selection-cost.ts';
 
@@ -143,8 +143,9 @@ export class ResponseLimits {
     const { fields } = selectionOf(info);
     const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
     const bytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
-    const bytes = bytesOf(outcome);
-    if (bytes <= SHORT_RESPONSE && this.#tryHold(bytes, items)) return outcome;
+    // A long outcome is not encoded before its turn.
+    const isShort = memoryOf(outcome) <= SHORT_RESPONSE;
+    if (isShort && this.#tryHold(bytesOf(outcome), items)) return outcome;
     const cut = () => {
       let fitting: unknown = outcome;
       for (const maxLength of OUTCOME_TEXTS) {
@@ -173,7 +174,9 @@ export class ResponseLimits {
    */
   admitResponse(result: object): Promise<void> | undefined {
     const bytes = this.#counted.bytes + this.#outcomeBytes;
-    if (bytes <= SHORT_RESPONSE && !('errors' in result)) return undefined;
+    // Introspection is not counted, and may be long.
+    const isShort = bytes > 0 && bytes <= SHORT_RESPONSE;
+    if (isShort && !('errors' in result)) return undefined;
     const check = () => this.#checkLength(result);
     return this.#scope.turn()?.then(check) ?? check();
   }
