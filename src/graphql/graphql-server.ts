@@ -123,7 +123,7 @@ function headersOf({ method, headers }: GraphqlRequest): HeaderMap {
 /** Reads how a request names its document. Throws an InvalidRequest. */
 function documentRequestOf(body: unknown, parameters: URLSearchParams | undefined) {
   try {
-    const given = parameters ? Object.fromEntries(parameters) : { ...Object(body) };
+    const given = parameters ? Object.fromEntries(parameters) : Object(body);
     // In a URL, they are JSON.
     if (parameters && given.extensions) given.extensions = JSON.parse(given.extensions);
     const { query, documentId, extensions } = documentRequest.parse(given);
