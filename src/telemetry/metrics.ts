@@ -9,7 +9,7 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 /** The part of an output that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
-/** What is measured of Node and the process, by observers that never stop: once, however many gateways it starts. */
+/** The metrics of Node and the process. Their observers never stop, so they are started once, and not by each gateway. */
 const ofProcess = new Registry();
 collectDefaultMetrics({ register: ofProcess });
 // Gauges whose names end in `_total`, as only those of counters should.

@@ -93,8 +93,8 @@ export class CallObserver {
 
   /**
    * Logs that a write is about to be sent, with the identifiers in it, and calls its observer. If the process dies, the log then
-   * shows which writes were in flight. Returns what calls back when the lines are written, together with those of all writes in
-   * this iteration of the event loop.
+   * shows which writes were in flight. Returns a function that calls back when the line is written, together with those of all
+   * writes in this iteration of the event loop.
    */
   sending(request: WriteRequest, { requestId, caller }: RequestScope): EndIteration {
     const log = this.#log;
@@ -110,10 +110,10 @@ export class CallObserver {
   }
 
   /**
-   * Checks whether the service has sent a response, and not a cache in front of it, which is counted. Returns the header that shows
-   * it. A list that a cache has sent may be old, or that of another caller, so this is logged once. If the first response shows that a
-   * proxy stands before the service, this is logged, too, because most proxies repeat a GET that changes something, and some
-   * answer it.
+   * Counts a response that a cache has sent in place of the service. Returns the header that shows the cache, or undefined if
+   * there is none. A list that a cache has sent may be old, or that of another caller, so the first one is logged. If the first
+   * response shows that a proxy stands before the service, this is logged, too, because most proxies repeat a GET that changes
+   * something, and some answer it.
    */
   responded({ name: operation, effect }: Operation, headers: IncomingHttpHeaders) {
     const log = this.#log;

@@ -131,7 +131,7 @@ export class ReadCache {
     return entry;
   }
 
-  /** Keeps the list of a call, unless a write has ended its sharing. Returns false if there is no memory for it. */
+  /** Keeps the list of a call. Returns false if there is no memory for it, or if a write has ended its sharing. */
   #keep(key: string, entry: Entry, list: object, ttl: number): boolean {
     const bytes = memoryOf(list);
     const most = Math.min(this.#memory.free, this.#memory.limit / 2);

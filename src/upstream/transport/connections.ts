@@ -38,7 +38,7 @@ type Open = Connection & {
   readonly generation: number;
   readonly expires: number;
   socket?: Socket;
-  /** Of its current exchange. */
+  /** The effect of its current exchange. */
   effect: 'read' | 'write';
   /** The end of its last exchange. */
   idleSince: number;
@@ -119,7 +119,7 @@ export class Connections implements ConnectionSource {
     this.#endRests(now);
     const rested = this.#rested;
     const isUsable = ({ expires, socket }: Open) =>
-      // A response may have come before the whole request was sent.
+      // If a response came early, the rest of its request may still be waiting to be sent.
       now < expires && socket?.writableLength === 0;
     const isRead = effect === 'read';
     const index = isRead ? rested.findIndex(isUsable) : rested.findLastIndex(isUsable);

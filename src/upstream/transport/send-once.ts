@@ -207,7 +207,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Ends the transfer, once, with this response unless it has been rejected before. `complete` has the headers of a complete response. */
+  /**
+   * Ends the exchange, once, and resolves its promise, unless that was rejected before. `complete` has the headers of a complete
+   * response, and is null for any other.
+   */
   #end(complete: IncomingHttpHeaders | null, rawBody: Uint8Array = new Uint8Array()): void {
     if (this.#ended) return;
     this.#ended = true;
