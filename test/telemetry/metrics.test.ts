@@ -31,7 +31,7 @@ test('the metrics are in Prometheus text format with descriptions, name the buil
   expect(await sample('ledger_gateway_build_info', { version, commit: 'abc123' })).toBe(1);
 });
 
-test('what observes the process, and never stops, is started once, and not by each gateway', async () => {
+test('the observers of the process, which never stop, are not started again by each gateway', async () => {
   const started = jest.spyOn(performanceHooks, 'monitorEventLoopDelay');
   for (const { scrape } of [await start(), await start()]) {
     expect(await scrape()).toMatch(/^nodejs_eventloop_lag_max_seconds \d/m);
