@@ -145,15 +145,19 @@ export function defineOperation(
 
 /** Creates a function that encodes a query, with its parameters in the order of their declaration. */
 function searchEncoderOf(parameters: WireType): (values: unknown) => string {
-  // A parameter that is not declared would be left out silently.
-  const isValid = guardOf({ additionalProperties: false, ...parameters });
+  const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
-    if (!isValid(values)) throw new TypeError('The parameters do not match their declaration.');
+    const given: Record<string, unknown> = Object(values);
+    const names = Object.keys(given).filter((name) => given[name] != null);
+    // A parameter that is not declared would be left out silently.
+    const isDeclared = !declared || names.every((name) => declared.includes(name));
+    if (!isValid(values) || !isDeclared) {
+      throw new TypeError('The parameters do not match their declaration.');
+    }
     const search = new URLSearchParams();
-    for (const name of declared ?? Object.keys(Object(values))) {
-      const value: unknown = Reflect.get(Object(values), name);
-      if (value != null) search.append(name, String(value));
+    for (const name of declared ?? names) {
+      if (given[name] != null) search.append(name, String(given[name]));
     }
     return search.size > 0 ? `?${search}` : '';
   };

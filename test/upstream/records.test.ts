@@ -27,8 +27,8 @@ const decodeWorkflowCsvResult = textDecoder(updateWorkflowCSV.response);
 const parse = (text: string) => parseBody(Buffer.from(text));
 
 /** The error for an invalid response, with a fault for the log, and a message for clients. */
-const invalid = (fault: string, message: unknown = expect.any(String)) =>
-  expect.objectContaining({ fault: expect.stringContaining(fault), message });
+const invalid = (fault: unknown, message: unknown = expect.any(String)) =>
+  expect.objectContaining({ fault, message });
 
 const long = '9007199254740993';
 const nothing = { invoiceId: null, message: null, status: null };
@@ -72,7 +72,7 @@ test('parses any other JSON like JSON.parse', () => {
 
 test('rejects millions of empty records before they take memory', () => {
   const list = `[${'{},'.repeat(2_000_000)}{}]`;
-  expect(() => parse(list)).toThrow(invalid('too many composites'));
+  expect(() => parse(list)).toThrow(invalid(expect.stringMatching(/^too many (composites|values), \d+ bytes$/)));
 });
 
 test('skips a byte order mark', () => {
@@ -220,7 +220,7 @@ test.each<[(body: string) => object, body: string, fault: string, string[]]>([
 ])('%p rejects %s, and names path and types: %s', (decode, body, fault, values) => {
   for (const value of values) {
     const decodeValue = () => decode(body.replace('%', value));
-    expect(decodeValue).toThrow(invalid(`${fault}, got ${typeOf(value)}`));
+    expect(decodeValue).toThrow(invalid(expect.stringContaining(`${fault}, got ${typeOf(value)}`)));
   }
 });
 
@@ -241,7 +241,7 @@ test.each([
 ])('the client learns which row of a list is invalid: %s', (row, fault, problem) => {
   const list = listOf(`[${'{"Code":"1"},'.repeat(250)}${row}]`);
   const shown = `The list of the service is invalid: row 251 ${problem}.`;
-  expect(() => decodeGlCodeList(list)).toThrow(invalid(fault, shown));
+  expect(() => decodeGlCodeList(list)).toThrow(invalid(expect.stringContaining(fault), shown));
 });
 
 test.each(['List', 'LIST'])('a list with the name %s is not taken for an empty one', (name) => {
@@ -279,7 +279,7 @@ test.each([
 test('a number of another type is rejected, where a double would change it', () => {
   for (const number of [long, '1e-400', '1.0000000000000000001']) {
     const decode = () => itemsOf(record({ a: double }), `[{"a":${number}}]`);
-    expect(decode).toThrow(invalid('list[0].a: expected number'));
+    expect(decode).toThrow(invalid(expect.stringContaining('list[0].a: expected number')));
   }
 });
 
@@ -305,6 +305,7 @@ test('what does not match its declaration is not sent', () => {
   const other = (value?: string) =>
     saveApproverList.encode({ parameters: Object({ invoice_id: value }), body: [] }).search;
   expect(() => other('7')).toThrow(TypeError);
+  expect(other(undefined)).toBe('');
   // @ts-expect-error A body that is declared cannot be left out.
   expect(() => saveApproverList.encode()).toThrow(TypeError);
   const encode = encoderOf(record({ id: exactInteger }));
