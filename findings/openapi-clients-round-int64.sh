@@ -88,19 +88,27 @@ const { url, arrived } = await startLedger();
 row('', 'type', 'read', 'written', 'written 5');
 const typeOf = (file) => /id: (\w+);/.exec(readFileSync(file, 'utf8'))[1];
 
+/** Shows a generated module. `argumentOf` returns the argument with which its function saves an entry. */
+const showModule = (name, types, { getEntry, saveEntry }, argumentOf) =>
+  show(
+    name,
+    typeOf(types),
+    arrived,
+    async () => (await getEntry()).data.id,
+    (id) => saveEntry(argumentOf({ id: BigInt(id) })),
+  );
+
 await createClient({
   input: 'openapi.json',
   output: { path: 'hey-api', module: { extension: '.ts' } },
   logs: { level: 'silent' },
   plugins: ['@hey-api/client-fetch', '@hey-api/transformers', { name: '@hey-api/sdk', transformer: true }],
 });
-const hey = await import('./hey-api/sdk.gen.ts');
-await show(
+await showModule(
   'Hey API 0.99.0, transformers',
-  typeOf('hey-api/types.gen.ts'),
-  arrived,
-  async () => (await hey.getEntry()).data.id,
-  (id) => hey.saveEntry({ body: { id: BigInt(id) } }),
+  'hey-api/types.gen.ts',
+  await import('./hey-api/sdk.gen.ts'),
+  (entry) => ({ body: entry }),
 );
 
 const log = console.log;
@@ -109,13 +117,7 @@ const output = { target: './orval/entries.ts', baseUrl: url, client: 'fetch', ov
 await generate({ input: './openapi.json', output });
 console.log = log;
 const orval = await import('./orval/entries.ts');
-await show(
-  'orval 8.38.0, useBigInt',
-  typeOf('orval/entries.ts'),
-  arrived,
-  async () => (await orval.getEntry()).data.id,
-  (id) => orval.saveEntry({ id: BigInt(id) }),
-);
+await showModule('orval 8.38.0, useBigInt', 'orval/entries.ts', orval, (entry) => entry);
 process.exit();
 END
 

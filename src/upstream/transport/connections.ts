@@ -156,8 +156,12 @@ export class Connections implements ConnectionSource {
     // Connections that are opened together do not end together.
     const expires = performance.now() + LIFE_MS * (0.8 + Math.random() / 5);
     const open: Open = {
-      ...{ dispatcher: client, generation: this.#generation, expires },
-      ...{ effect, idleSince: 0, idleMs: 0 },
+      dispatcher: client,
+      generation: this.#generation,
+      expires,
+      effect,
+      idleSince: 0,
+      idleMs: 0,
     };
     client.on('disconnect', (_origin, _targets, error) => this.#onClose(open, error));
     return open;

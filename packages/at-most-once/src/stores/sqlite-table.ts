@@ -3,11 +3,8 @@ import { inTransactions, StoreUnavailable } from '../store.ts';
 import type { Row, Size, Table } from './local-store.ts';
 import { openClaims, unavailable } from './sqlite-file.ts';
 
-const rowSchema = z.object({
-  ...{ caller: z.string(), bytes: z.number() },
-  ...{ version: z.string(), text: z.string(), changedAt: z.number() },
-});
-const sizeSchema = rowSchema.omit({ version: true, text: true });
+const sizeSchema = z.object({ caller: z.string(), bytes: z.number(), changedAt: z.number() });
+const rowSchema = sizeSchema.extend({ version: z.string(), text: z.string() });
 
 /**
  * Keeps rows in a SQLite database. The work of one iteration of the event loop, or of a busy millisecond, is one transaction,
