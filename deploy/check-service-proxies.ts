@@ -22,7 +22,7 @@ import { check } from './claim.ts';
 const PATIENCE_MS = 30_000;
 /** The timeout of each proxy in this check, which replaces the 15 s of the page. */
 const PROXY_TIMEOUT_S = 6;
-/** How long the service takes for a slow response. Traffic Server would say by then that it is from a cache. */
+/** How long the service takes for a slow response: long enough for Traffic Server to add an `Age`, which means a cache. */
 const SLOW_MS = 2000;
 /** How long the stand-in for the service is silent: proxies repeat when their timeout has passed. */
 const SILENCE_MS = 12_000;

@@ -3,9 +3,9 @@ import { type DocumentNode, type GraphQLSchema, Kind, print, visit } from 'graph
 const typename = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: '__typename' } } as const;
 
 /**
- * A plugin of graphql-codegen: writes the document that settles a key, which is an example, as a module for `packages/client`:
- * without values of its variables, and as the client preset of graphql-codegen writes it into a manifest, on one line, with the
- * fields that Apollo Client adds.
+ * A plugin of graphql-codegen. It reads the example document that settles a key, and writes it as a module for `packages/client`:
+ * without values of its variables, and on one line with the fields that Apollo Client adds, because the client preset of
+ * graphql-codegen writes it into a manifest in this form.
  */
 export function plugin(
   _schema: GraphQLSchema,

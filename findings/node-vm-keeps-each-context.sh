@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Garbage collections do not free a context of `node:vm` in which a script with `importModuleDynamically`, or a module, was executed, nor
-# what its code has created. V8 keeps what it has compiled in a cache, and as long as it is there, Node keeps the callback or the module, and
-# what that uses. So a process grows that evaluates code in contexts that it drops: a worker of Jest with `--experimental-vm-modules` keeps
-# each test file. With the option `--no-compilation-cache` of V8, also by `v8.setFlagsFromString`, all contexts are freed.
+# what its code has created. V8 keeps compiled code in a cache. While the code is there, Node keeps its callback or module, and everything
+# that these use. So a process grows that evaluates code in contexts that it drops: a worker of Jest with `--experimental-vm-modules`
+# keeps each test file. With the option `--no-compilation-cache` of V8, also by `v8.setFlagsFromString`, all contexts are freed.
 #
 # How to read the table: ten contexts are created, used and dropped. The number is how many of them are still there after twenty garbage
 # collections, without the option and with it. Each callback refers to its context, as those of Jest do.

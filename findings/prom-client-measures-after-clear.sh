@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The default metrics of prom-client, and of its successor @prometheus-io/client, cannot be ended. Each `collectDefaultMetrics` starts a
 # monitor of the event loop, which has a timer of 10 ms, and an observer of garbage collections. They go on after `register.clear()`, and
-# keep the registry with all its metrics and what these read. So an app that a test starts again for each test is never free, with its
-# routes and caches, if its metrics read them. Their documentation says that `clear()` removes all metrics.
+# keep the registry with all its metrics and what these read. So if the metrics of an app read its routes and caches, and a test file
+# starts the app anew for each test, none of these apps is ever freed. Their documentation says that `clear()` removes all metrics.
 #
 # How to read the table: ten registries are filled and cleared, one after the other. "running" is the number of monitors and observers that
 # then still run, and "kept" the number of registries that the garbage collector cannot free. The same of OpenTelemetry, for comparison.

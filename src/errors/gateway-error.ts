@@ -96,7 +96,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The error for a request whose token is missing, rejected, or cannot be verified now. The client does not learn more of the reason. */
+/** The error for a request whose token is missing, rejected, or cannot be verified now. The client learns only which of the three it is. */
 export function tokenRejected(rejection: Rejection): GatewayError {
   const { reason } = rejection;
   if (reason === 'keys_unavailable') {

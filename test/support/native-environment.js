@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { TestEnvironment } from 'jest-environment-node';
 
-// It would keep the scripts of each test file, and with them all that its environment has.
+// The compilation cache of V8 would keep the scripts of each test file, and with them everything in its environment.
 setFlagsFromString('--no-compilation-cache');
 
 /** Classes of which each environment has its own. Modules are loaded outside of it, so its tests use theirs. */

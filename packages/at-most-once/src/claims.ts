@@ -242,7 +242,7 @@ export class Claims {
 const versionStart = crypto.randomUUID();
 let versions = 0;
 
-/** A text that no other process has. The part that two versions have in common takes memory once. */
+/** A version that no other change has, in any process. All versions of a process share their beginning in memory. */
 function newVersion(): string {
   versions += 1;
   return `${versionStart}-${versions}`;

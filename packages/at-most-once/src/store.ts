@@ -139,7 +139,7 @@ export class ReplyLost extends StoreUnavailable {
 }
 
 /**
- * Collects work for a transaction, which costs as much as many changes: that of one iteration of the event loop, or of a
+ * Collects work, so that many changes share one transaction: the work of one iteration of the event loop, or that of a
  * millisecond if the last transaction was less than a millisecond ago.
  */
 export function inTransactions<Work, Result>(
@@ -148,7 +148,8 @@ export function inTransactions<Work, Result>(
   let lastAt = -Infinity;
   const runNow = (work: readonly Work[]) => {
     const running = run(work);
-    lastAt = performance.now(); // SQLite has committed it by now.
+    // The transaction of SQLite is committed here. That of PostgreSQL has only begun.
+    lastAt = performance.now();
     return running;
   };
   const batchScheduleFn = (callback: () => void) =>
