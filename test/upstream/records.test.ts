@@ -72,7 +72,9 @@ test('parses any other JSON like JSON.parse', () => {
 
 test('rejects millions of empty records before they take memory', () => {
   const list = `[${'{},'.repeat(2_000_000)}{}]`;
-  expect(() => parse(list)).toThrow(invalid(expect.stringMatching(/^too many (composites|values), \d+ bytes$/)));
+  expect(() => parse(list)).toThrow(
+    invalid(expect.stringMatching(/^too many (composites|values), \d+ bytes$/)),
+  );
 });
 
 test('skips a byte order mark', () => {
