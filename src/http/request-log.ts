@@ -62,8 +62,9 @@ export function createRequestLog(
       else if (!disconnect.signal.aborted) logEnd(false);
     });
     const reject = (statusCode: 400 | 408) => {
-      // Requests with other methods do not wait for a body, so their response may already be on its way.
-      if (reply.raw.headersSent || request.method !== 'POST') request.raw.socket.destroy();
+      // Requests with other methods do not wait for a body. Their connection closes after their response.
+      if (request.method !== 'POST') return;
+      if (reply.raw.headersSent) request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
     connections.watchRequest({ message: request.raw, onDisconnect, reject });

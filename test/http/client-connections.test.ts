@@ -116,6 +116,19 @@ test('a client that closes its side after a read gets a response, and its read i
   await service.idle();
 });
 
+test.each(['transfer-encoding: chunked', 'content-length: 9'])(
+  'a client that closes its side within the body of a GET (%s) gets the response',
+  async (header) => {
+    const { service, gateway, socket, bodies } = await start();
+    const line = `GET /graphql?query=${encodeURIComponent(read)} HTTP/1.1\n${host}`;
+    const head = `${line}\n${authorized(gateway)}${header}\n\n`.replaceAll('\n', '\r\n');
+    socket.write(`${head}3\r\nab`);
+    await service.arrived(1);
+    socket.end();
+    expect(await bodies()).toEqual([expect.stringContaining('CLIENT_DISCONNECTED')]);
+  },
+);
+
 test('a client that closes its side while its repeat waits is told to ask again', async () => {
   const { service, gateway, socket, request } = await start();
   const keyed = request(write, ['idempotency-key: a']);
