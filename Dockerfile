@@ -28,8 +28,6 @@ COPY examples/operations examples/operations
 COPY src src
 # node_modules has a link to it.
 COPY packages/at-most-once packages/at-most-once
-# For auditors, where no clone is at hand (docs/reference/audit-record.md).
-COPY deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
 USER 1000:1000
 EXPOSE 4000
