@@ -3,7 +3,6 @@ import {
   LocalStore,
   type LocalStoreOptions,
 } from '../packages/at-most-once/src/stores/local-store.ts';
-import { MemoryTable } from '../packages/at-most-once/src/stores/memory-table.ts';
 import { SqliteTable } from '../packages/at-most-once/src/stores/sqlite-table.ts';
 import { closeAfterTest } from './cleanup.ts';
 
@@ -17,8 +16,8 @@ export class TestStore extends LocalStore {
     ...options
   }: Partial<LocalStoreOptions> & { path?: string | undefined } = {}) {
     const { maxBytes = MAX_BYTES } = options;
-    const table = path === undefined ? new MemoryTable() : new SqliteTable(path, maxBytes);
-    super(table, { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes, ...options });
+    const table = path === undefined ? undefined : new SqliteTable(path, maxBytes);
+    super({ retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes, ...options }, table);
   }
 }
 

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { IdempotencyStore } from '../store.ts';
 import { LocalStore } from './local-store.ts';
-import { MemoryTable } from './memory-table.ts';
 
 /** A file may grow to this size. A table is shared out as if it had this size. */
 const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
@@ -19,14 +18,12 @@ export type StoreLimits = {
 export async function createStore(setting: string, limits: StoreLimits): Promise<IdempotencyStore> {
   // Each kind is loaded only if it is used, because that takes time and memory.
   const [scheme = '', name = ''] = setting.split(/:(.*)/s);
-  if (scheme === 'memory') {
-    return new LocalStore(new MemoryTable(), { ...limits, maxBytes: limits.memoryBytes });
-  }
+  if (scheme === 'memory') return new LocalStore({ ...limits, maxBytes: limits.memoryBytes });
   if (scheme === 'file') {
     const { SqliteTable } = await import('./sqlite-table.ts');
     // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
     const table = new SqliteTable(resolve(name), MAX_DISK_BYTES);
-    return new LocalStore(table, { ...limits, maxBytes: MAX_DISK_BYTES });
+    return new LocalStore({ ...limits, maxBytes: MAX_DISK_BYTES }, table);
   }
   if (scheme.startsWith('redis')) {
     const { RedisStore } = await import('./redis-store.ts');

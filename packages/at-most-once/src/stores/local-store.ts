@@ -18,30 +18,52 @@ const SWEEP_ROWS = 20;
 /** What a key takes besides its text: in memory, or in a file with its index and free space in the pages. */
 const ROW_BYTES = 512;
 
-/** What a row takes, whose share it is, and when it changed, in milliseconds. The caller of the store's own entry is an empty text. */
-export type Size = { caller: string; bytes: number; changedAt: number };
+/** What the row of a key takes, whose share it is, and when it changed, in milliseconds. The caller of the store's own entry is an empty text. */
+export type Size = { key: string; caller: string; bytes: number; changedAt: number };
 
 export type Row = Entry & Size;
 
-/** Rows by key, in the order of their last changes, for one process. Methods throw `StoreUnavailable`. */
-export type Table = {
-  find(key: string): Row | undefined;
+/** Rows by key, for one process. Methods throw `StoreUnavailable`. */
+export type Table = Pick<Map<string, Row>, 'get' | 'delete'> & {
   /** Adds a row, or replaces one. Either is the newest one then. */
-  put(key: string, row: Row): void;
-  remove(key: string): void;
-  sizes(): Iterable<Size>;
-  /** Removes those of the `count` oldest rows that have not changed after `until`. Returns them. */
-  sweep(count: number, until: number): Size[];
+  put(row: Row): void;
+  values(): Iterable<Size>;
+  /** The rows that have not changed for the longest time. */
+  oldest(count: number): Size[];
   /** Runs work on the rows, and returns its result when its changes are durable. Fails if they are not: then they are undone. */
   run<Result>(work: () => Result): Result | Promise<Result>;
   /** Called when the changes of several works were undone. */
-  onUndo: () => void;
+  onUndo?: () => void;
   /** Whether the table has every entry of the process that used it before. */
-  readonly isContinued: boolean;
+  readonly isContinued?: boolean;
   /** Why the table cannot be used now. */
   readonly fault: UnavailableReason | undefined;
   close(): void;
 };
+
+/** Keeps rows in the memory of the process. */
+class MemoryTable extends Map<string, Row> implements Table {
+  fault: Table['fault'];
+
+  put(row: Row): void {
+    this.delete(row.key);
+    this.set(row.key, row);
+  }
+
+  oldest(count: number): Size[] {
+    return this.values().take(count).toArray();
+  }
+
+  run<Result>(work: () => Result): Result {
+    if (this.fault) throw new StoreUnavailable(this.fault);
+    return work();
+  }
+
+  close(): void {
+    this.fault = 'closed';
+    this.clear();
+  }
+}
 
 export type LocalStoreOptions = {
   retentionMs: number;
@@ -53,7 +75,7 @@ export type LocalStoreOptions = {
   clock?: () => number;
 };
 
-/** Keeps keys in a table that this process alone uses. One caller can hold at most three quarters of the room. */
+/** Keeps keys in a table that this process alone uses: in memory, if none is given. One caller can hold at most three quarters of the room. */
 export class LocalStore implements IdempotencyStore {
   readonly exclusiveSince: number;
   readonly #id = crypto.randomUUID();
@@ -65,7 +87,7 @@ export class LocalStore implements IdempotencyStore {
   #bytes = new Shares(0);
   readonly #closing = new AbortController();
 
-  constructor(table: Table, options: LocalStoreOptions) {
+  constructor(options: LocalStoreOptions, table: Table = new MemoryTable()) {
     this.#table = table;
     this.#options = options;
     table.onUndo = () => this.#measure();
@@ -106,14 +128,14 @@ export class LocalStore implements IdempotencyStore {
     }
     // The store's own entry never expires.
     const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : now;
-    if (next === null) this.#table.remove(key);
-    else this.#table.put(key, { ...next, caller: holder, bytes, changedAt });
+    if (next === null) this.#table.delete(key);
+    else this.#table.put({ ...next, key, caller: holder, bytes, changedAt });
     this.#count(holder, moreKeys, moreBytes);
     return 'swapped';
   }
 
   isContinuation(): boolean {
-    return this.#table.isContinued;
+    return this.#table.isContinued ?? false;
   }
 
   async close(): Promise<void> {
@@ -124,11 +146,19 @@ export class LocalStore implements IdempotencyStore {
   }
 
   #find(key: string, now: number): Row | undefined {
-    const found = this.#table.find(key);
-    if (!found || found.changedAt + this.#options.retentionMs > now) return found;
-    this.#table.remove(key);
-    this.#count(found.caller, -1, -found.bytes);
+    const found = this.#table.get(key);
+    if (!found || !this.#isExpired(found, now)) return found;
+    this.#delete(found);
     return undefined;
+  }
+
+  #isExpired({ changedAt }: Size, now: number): boolean {
+    return changedAt + this.#options.retentionMs <= now;
+  }
+
+  #delete({ key, caller, bytes }: Size): void {
+    this.#table.delete(key);
+    this.#count(caller, -1, -bytes);
   }
 
   /** Throws `StoreUnavailable` if there is no room for so many more keys and bytes, or if the caller would hold too much. */
@@ -149,7 +179,7 @@ export class LocalStore implements IdempotencyStore {
     const keys = new Shares(this.#options.maxKeys, 3);
     const total = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
     let newest = 0;
-    for (const { caller, bytes, changedAt } of this.#table.sizes()) {
+    for (const { caller, bytes, changedAt } of this.#table.values()) {
       if (caller === '') continue;
       keys.add(caller, 1);
       total.add(caller, bytes);
@@ -174,8 +204,9 @@ export class LocalStore implements IdempotencyStore {
 
   /** Removes a few expired keys. Returns whether there were any. */
   #sweep(now: number): boolean {
-    const expired = this.#table.sweep(SWEEP_ROWS, now - this.#options.retentionMs);
-    for (const { caller, bytes } of expired) this.#count(caller, -1, -bytes);
+    const oldest = this.#table.oldest(SWEEP_ROWS);
+    const expired = oldest.filter((row) => this.#isExpired(row, now));
+    for (const row of expired) this.#delete(row);
     return expired.length > 0;
   }
 

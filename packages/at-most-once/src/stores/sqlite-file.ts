@@ -51,57 +51,68 @@ const remedies: Partial<Record<UnavailableReason, string>> = {
     '; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
 };
 
-/**
- * Opens the database of a SQLite store and locks it for this process. Its files are readable by their owner only.
- * A file that is not a store is left as it is.
- *
- * @param maxBytes the size that the database may grow to
- * @throws StoreUnavailable with a message for the operator
- */
-export function openClaims(path: string, maxBytes: number) {
-  let opened: DatabaseSync | undefined;
-  try {
-    // SQLite removes the log when it opens the file.
-    const before = existsSync(path) ? stateOnDisk(path) : undefined;
-    if (before === undefined) writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
-    const database = new DatabaseSync(path);
-    opened = database;
-    prepare(database, path, maxBytes);
-    const isContinued = before !== undefined && isSameFile(database, before);
-    const { inode, createdAt } = stateOnDisk(path);
-    // First the file itself says that it is open, and then its log says so. From then on, the log must not be missing.
-    database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    database.prepare('UPDATE file SET inode = ?, created_at = ?').run(inode, createdAt);
-    /** Why the database cannot be used: another file, or none, is at the path, or nobody can look there. */
-    const faultOfPath = () => {
-      try {
-        return statSync(path, { throwIfNoEntry: false })?.ino === inode ? undefined : 'moved';
-      } catch {
-        return 'not_writable';
-      }
-    };
-    const isThere = () => faultOfPath() === undefined;
-    return {
-      database,
-      statements: prepareStatements(database),
-      /** Whether the file has every entry of the process that used it before. */
-      isContinued,
-      /** If it has moved, another process could use the file that is at the path now. */
-      faultOfPath,
-      close() {
-        if (!database.isOpen) return;
-        // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,
-        // because macOS would then change the time of its creation.
-        const closedAt = Math.ceil(Date.now() / 1000);
-        const isNoted = isThere() && noteEnd(database, closedAt);
-        database.close();
-        if (isNoted && isThere()) utimesSync(path, closedAt, closedAt);
-      },
-    };
-  } catch (error) {
-    opened?.close();
-    throw cannotOpen(path, error);
+/** The database of a SQLite store, which this process has locked. Its files are readable by their owner only. */
+export class SqliteFile {
+  readonly database: DatabaseSync;
+  readonly statements: ReturnType<typeof prepareStatements>;
+  /** Whether the file has every entry of the process that used it before. */
+  readonly isContinued: boolean;
+  readonly #path: string;
+  readonly #inode: number;
+
+  /**
+   * A file that is not a store is left as it is.
+   *
+   * @param maxBytes the size that the database may grow to
+   * @throws StoreUnavailable with a message for the operator
+   */
+  constructor(path: string, maxBytes: number) {
+    let opened: DatabaseSync | undefined;
+    try {
+      // SQLite removes the log when it opens the file.
+      const before = existsSync(path) ? stateOnDisk(path) : undefined;
+      if (before === undefined) writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+      opened = new DatabaseSync(path);
+      prepare(opened, path, maxBytes);
+      this.isContinued = before !== undefined && isSameFile(opened, before);
+      const { inode, createdAt } = stateOnDisk(path);
+      // First the file itself says that it is open, and then its log says so. From then on, the log must not be missing.
+      opened.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
+      opened.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      opened.prepare('UPDATE file SET inode = ?, created_at = ?').run(inode, createdAt);
+      this.database = opened;
+      this.statements = prepareStatements(opened);
+      this.#path = path;
+      this.#inode = inode;
+    } catch (error) {
+      opened?.close();
+      throw cannotOpen(path, error);
+    }
+  }
+
+  /** Why the database cannot be used. */
+  get fault(): UnavailableReason | undefined {
+    return this.database.isOpen ? this.#faultOfPath() : 'closed';
+  }
+
+  /** Another file, or none, is at the path, or nobody can look there. Another process could use the file that is there now. */
+  #faultOfPath(): UnavailableReason | undefined {
+    try {
+      const found = statSync(this.#path, { throwIfNoEntry: false });
+      return found?.ino === this.#inode ? undefined : 'moved';
+    } catch {
+      return 'not_writable';
+    }
+  }
+
+  close(): void {
+    if (!this.database.isOpen) return;
+    // A whole second, which every file system can keep as the time of change. It is not before the creation of the file,
+    // because macOS would then change the time of its creation.
+    const closedAt = Math.ceil(Date.now() / 1000);
+    const isNoted = !this.#faultOfPath() && noteEnd(this.database, closedAt);
+    this.database.close();
+    if (isNoted && !this.#faultOfPath()) utimesSync(this.#path, closedAt, closedAt);
   }
 }
 
@@ -183,21 +194,18 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
     database.exec('ALTER TABLE file ADD COLUMN created_at REAL');
 }
 
+const SIZE = 'key, caller, bytes, changed_at AS changedAt';
+
 function prepareStatements(database: DatabaseSync) {
   return {
-    find: database.prepare(
-      'SELECT caller, bytes, version, changed_at AS changedAt, text FROM record WHERE key = ?',
-    ),
+    get: database.prepare(`SELECT ${SIZE}, version, text FROM record WHERE key = ?`),
     put: database.prepare(
       `INSERT INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET version = excluded.version, bytes = excluded.bytes, changed_at = excluded.changed_at, text = excluded.text`,
     ),
-    remove: database.prepare('DELETE FROM record WHERE key = ?'),
-    sizes: database.prepare('SELECT caller, bytes, changed_at AS changedAt FROM record'),
-    sweep: database.prepare(
-      `DELETE FROM record WHERE id IN (SELECT id FROM record WHERE changed_at <= ? ORDER BY changed_at LIMIT ?)
-        RETURNING caller, bytes, changed_at AS changedAt`,
-    ),
+    delete: database.prepare('DELETE FROM record WHERE key = ?'),
+    values: database.prepare(`SELECT ${SIZE} FROM record`),
+    oldest: database.prepare(`SELECT ${SIZE} FROM record ORDER BY changed_at LIMIT ?`),
   };
 }
 
