@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Path } from '../errors/input-fault.ts';
 import type { ServiceResponse } from './responses.ts';
 import { type Targets, targetsOf } from './targets.ts';
-import { encoderOf, guardOf, type WireType } from './wire-types.ts';
+import { guardOf, toWire, type WireType } from './wire-types.ts';
 
 /** What is declared of every operation of the service. */
 type Row<P extends TSchema, B extends TSchema | null, Result> = {
@@ -124,41 +124,36 @@ export function defineOperation(
   row: Row<TSchema, TSchema | null, unknown> & Pick<Operation, 'effect'>,
 ): object {
   const { parameters, body, response, effect, field } = row;
-  const toSearch = searchEncoderOf(parameters);
-  const toBody = body && encoderOf(body);
+  const areParameters = guardOf<WireType>({ additionalProperties: false, ...parameters });
+  const isBody = body && guardOf(body);
   const types = body ? [parameters, body] : [parameters];
   const operation = {
     ...row,
     graphql: `${effect === 'read' ? 'Query' : 'Mutation'}.${field}`,
     decode: response.decode,
     isRecorded: response.isRecorded,
-    encode: (input: { parameters?: unknown; body?: unknown } = {}) => ({
-      operation,
-      search: toSearch(input.parameters),
-      body: toBody?.(input.body),
-      targets: (maxCharacters: number) =>
-        targetsOf(types, [input.parameters, input.body], maxCharacters),
-    }),
+    encode: (input: { parameters?: object; body?: unknown } = {}) => {
+      const given = Object.entries(input.parameters ?? {}).filter(([, value]) => value != null);
+      const values = Object.fromEntries(given);
+      if (!areParameters(values) || isBody?.(input.body) === false) {
+        throw new TypeError(`A request of ${row.name} does not match its declaration.`);
+      }
+      return {
+        operation,
+        search: searchOf(parameters, values),
+        body: body ? JSON.stringify(toWire(body, input.body)) : undefined,
+        targets: (maxCharacters: number) => targetsOf(types, [values, input.body], maxCharacters),
+      };
+    },
   };
   return operation;
 }
 
-/** Creates a function that encodes a query, with its parameters in the order of their declaration. */
-function searchEncoderOf(parameters: WireType): (values: unknown) => string {
-  const isValid = guardOf(parameters);
-  const declared = parameters.properties && Object.keys(parameters.properties);
-  return (values = {}) => {
-    const given: Record<string, unknown> = Object(values);
-    const names = Object.keys(given).filter((name) => given[name] != null);
-    // A parameter that is not declared would be left out silently.
-    const isDeclared = !declared || names.every((name) => declared.includes(name));
-    if (!isValid(values) || !isDeclared) {
-      throw new TypeError('The parameters do not match their declaration.');
-    }
-    const search = new URLSearchParams();
-    for (const name of declared ?? names) {
-      if (given[name] != null) search.append(name, String(given[name]));
-    }
-    return search.size > 0 ? `?${search}` : '';
-  };
+/** The query with these values, in the order of their declaration. */
+function searchOf({ properties }: WireType, values: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams();
+  for (const name of Object.keys(properties ?? values)) {
+    if (values[name] !== undefined) search.append(name, String(values[name]));
+  }
+  return search.size > 0 ? `?${search}` : '';
 }

@@ -9,15 +9,14 @@ import {
 import { invalidResponse } from './upstream-error.ts';
 import {
   exactInteger,
-  faultIn,
   guardOf,
   int32,
   lenient,
   list as listOf,
   optional,
-  readerOf,
   record,
   text,
+  typeOf,
   type WireType,
 } from './wire-types.ts';
 
@@ -68,18 +67,27 @@ export type ServiceStatus = Static<typeof recordedStatus>;
 const labels = ['OK', 'FAILED', 'NO_MORE_INVOICES', 'NOT_PERMITTED'];
 
 const isInt32 = guardOf(int32);
-const anyRecord = Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' });
-const isRecord = guardOf(anyRecord);
-/** Reads a record whose fields are read one by one. */
-export const readRecord = readerOf(anyRecord);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeOf(value) === 'object';
+
+/** The error for a value of another type, with its place in the response, but without the value. `shown` is for the client. */
+function unexpected(place: string, expected: string, value: unknown, shown?: string) {
+  return invalidResponse(`${place}expected ${expected}, got ${typeOf(value)}`, shown);
+}
+
+/** Reads a record whose fields are read one by one. Throws an UpstreamError. */
+export function readRecord(value: unknown, place = ''): Readonly<Record<string, unknown>> {
+  if (isRecord(value)) return value;
+  throw unexpected(place, 'object', value);
+}
 
 /**
  * Reads a status record. The status decides what became of an operation, so it is read in each form in which it is certain: as
  * an integer, as the text of one, or as its label. Other fields of an unexpected type are null, because they must not make a
  * clear status unknown. Throws an UpstreamError if the value is no record.
  */
-export function readStatus(value: unknown, ...at: PropertyKey[]): ServiceStatus {
-  const { invoice_id, message, status } = readRecord(value, ...at);
+export function readStatus(value: unknown, place?: string): ServiceStatus {
+  const { invoice_id, message, status } = readRecord(value, place);
   const digits = numberText(invoice_id);
   const isInteger = digits !== undefined && /^-?\d{1,1000}$/.test(digits);
   return {
@@ -157,7 +165,11 @@ export function memoryOf(result: unknown): number {
   return list ? bytes * 4 + list.length * ITEM_BYTES : 0;
 }
 
-const readRows = readerOf(listOf(lenient('object')));
+/** Reads the `list` of a response, whose rows are read one by one. */
+function readRows(list: unknown): readonly unknown[] {
+  if (Array.isArray(list)) return list;
+  throw unexpected('list: ', 'array', list);
+}
 
 /** Throws an UpstreamError if a list is there, but its name is written in another way: it must not be taken for an empty one. */
 function rejectOtherName(value: unknown): void {
@@ -180,14 +192,14 @@ export function listResponse<Row extends TObject>(
     decode(body) {
       const value = parseBody(body);
       const { service_status, list } = readRecord(value);
-      const status = readStatus(service_status ?? {}, 'service_status');
+      const status = readStatus(service_status ?? {}, 'service_status: ');
       if (status.status !== 0) return { ...status, list: [], bytes: body.length };
       if (list === undefined) rejectOtherName(value);
-      const rows = readRows(list ?? [], 'list');
+      const rows = readRows(list ?? []);
       if (areDeclared(rows)) return { ...status, list: rows, bytes: body.length };
-      let exact: unknown[] | undefined;
+      let exact: readonly unknown[] | undefined;
       const exactRow = (index: number) => {
-        exact ??= readRows(readRecord(parseBody(body, true)).list, 'list');
+        exact ??= readRows(readRecord(parseBody(body, true)).list);
         return exact[index];
       };
       const read = rows.map((value, index) => readRow(value, index, exactRow));
@@ -200,46 +212,43 @@ export function listResponse<Row extends TObject>(
 }
 
 /**
- * Creates a function that reads the row at an index of a list. Throws an UpstreamError if the row is not as declared, or has none
- * of the declared fields: then they have other names than documented.
+ * Creates a function that reads the row at an index of a list. Throws an UpstreamError if a field cannot be read, or if the row has
+ * none of the declared fields: then they have other names than documented.
  *
  * Types that are as certain as the declared ones are accepted, too: a number for a text, which is its digits as the service
  * writes them, and the text of an integer for an integer. `exactRow` returns the row at an index with exact numbers.
  */
 function rowReaderOf<Row extends TObject>(type: Row) {
-  const fields = Object.entries<WireType>(type.properties);
-  const names = fields.map(([name]) => name);
-  const isDeclared = guardOf(type);
-  return (value: unknown, index: number, exactRow: (index: number) => unknown): Static<Row> => {
-    const invalid = (fault: string, problem: string) =>
-      invalidResponse(fault, `The list of the service is invalid: row ${index + 1} ${problem}.`);
-    const row = converted(value, () => exactRow(index), fields);
-    if (!isDeclared(row)) {
-      const { fault, at } = faultIn(type, row, ['list', index]);
-      const own = at[2] === undefined ? '' : `has a ${String(at[2]).toLowerCase()} that `;
-      throw invalid(fault, `${own}cannot be read`);
+  const { properties = {}, required = [] }: WireType = type;
+  const names = Object.keys(properties);
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const [kind = ''] = [field.type].flat();
+    return { name, kind, mayMiss: !required.includes(name), isDeclared: guardOf(field) };
+  });
+  return (row: unknown, index: number, exactRow: (index: number) => unknown): Static<Row> => {
+    const place = `list[${index}]`;
+    const shown = (problem: string) =>
+      `The list of the service is invalid: row ${index + 1} ${problem}.`;
+    if (!isRecord(row)) throw unexpected(`${place}: `, 'object', row, shown('cannot be read'));
+    if (!names.some((name) => name in row)) {
+      const fault = `${place}: expected ${names.join(', ')}, got none of them`;
+      throw invalidResponse(fault, shown(`has no ${names[0]?.toLowerCase()}`));
     }
-    if (names.some((name) => name in Object(value))) return row;
-    const fault = `list[${index}]: expected ${names.join(', ')}, got none of them`;
-    throw invalid(fault, `has no ${names[0]?.toLowerCase()}`);
+    const entries = fields.map(({ name, kind, mayMiss, isDeclared }) => {
+      const given = row[name];
+      const exact = () => Reflect.get(Object(exactRow(index)), name) as unknown;
+      const value = converted(given, kind, exact);
+      if (value === undefined ? mayMiss : isDeclared(value)) return [name, value];
+      const problem = `has a ${name.toLowerCase()} that cannot be read`;
+      throw unexpected(`${place}.${name}: `, kind, given, shown(problem));
+    });
+    return Object.fromEntries(entries) as Static<Row>; // Each field is as declared.
   };
 }
 
-/** A row with its values as the declared types, if they are certain. */
-function converted(
-  row: unknown,
-  exactRow: () => unknown,
-  fields: readonly (readonly [name: string, WireType])[],
-): unknown {
-  if (!isRecord(row)) return row;
-  const entries = fields.map(([name, { type }]) => {
-    const value = row[name];
-    if ([type].flat().includes('string')) {
-      const isNumber = numberText(value) !== undefined;
-      return [name, isNumber ? numberText(Reflect.get(Object(exactRow()), name)) : value];
-    }
-    const isInteger = typeof value === 'string' && /^-?\d{1,10}$/.test(value);
-    return [name, isInteger ? Number(value) : value];
-  });
-  return Object.fromEntries(entries);
+/** A value as the declared type, if it is certain. */
+function converted(value: unknown, kind: string, exact: () => unknown): unknown {
+  if (kind === 'string' && numberText(value) !== undefined) return numberText(exact());
+  const isInteger = kind === 'integer' && /^-?\d{1,10}$/.test(String(value));
+  return isInteger && typeof value === 'string' ? Number(value) : value;
 }

@@ -1,8 +1,6 @@
 import Type, { type Static, type TOptional, type TSchema, type TUnsafe } from 'typebox';
-import { Check, Compile } from 'typebox/schema';
-import { core } from 'zod';
+import { Compile } from 'typebox/schema';
 import { longNumber } from '../lib/json.ts';
-import { invalidResponse } from './upstream-error.ts';
 
 /*
  * The types of the service's JSON. Each is both a JSON Schema and a TypeScript type. The check of a response is compiled from
@@ -84,28 +82,8 @@ export function guardOf<T extends TSchema>(type: T): (value: unknown) => value i
   return validator.Check.bind(validator);
 }
 
-/** Creates a function that checks a parsed value at a path of a response. It throws an UpstreamError. */
-export function readerOf<T extends TSchema>(type: T) {
-  const isValid = guardOf(type);
-  return (value: unknown, ...at: PropertyKey[]): Static<T> => {
-    if (!isValid(value)) throw invalidResponse(faultIn(type, value, at).fault);
-    return value;
-  };
-}
-
-/**
- * Creates a function that writes a value of this type as JSON, with the fields in the order of their declaration. An
- * undefined field is left out. The function throws a TypeError for a value of another type, which must not be sent.
- */
-export function encoderOf<T extends TSchema>(type: T): (value: Static<T>) => string {
-  const isValid = guardOf(type);
-  return (value) => {
-    if (!isValid(value)) throw new TypeError(faultIn(type, value).fault);
-    return JSON.stringify(toWire(type, value));
-  };
-}
-
-function toWire({ exact, items, properties }: WireType, value: unknown): unknown {
+/** A value of this type as it is written as JSON, with the fields in the order of their declaration. An undefined field is left out. */
+export function toWire({ exact, items, properties }: WireType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (exact) return JSON.rawJSON(String(value));
   if (items && Array.isArray(value)) return value.map((item) => toWire(items, item));
@@ -114,30 +92,6 @@ function toWire({ exact, items, properties }: WireType, value: unknown): unknown
   return Object.fromEntries(
     fields.map(([name, field]) => [name, toWire(field, Reflect.get(Object(value), name))]),
   );
-}
-
-/** The first fault of a value: its path, and a text with the path, the declared type, and the type of the value there, but no value. */
-export function faultIn(
-  type: WireType,
-  value: unknown,
-  at: readonly PropertyKey[] = [],
-): { at: readonly PropertyKey[]; fault: string } {
-  const { items, properties = {}, required = [] } = type;
-  if (items && Array.isArray(value)) {
-    const item = Compile(items); // Items are checked one by one, because a list may be long.
-    const index = value.findIndex((one) => !item.Check(one));
-    return faultIn(items, value[index], [...at, index]);
-  }
-  if (typeOf(value) === 'object') {
-    for (const [name, field] of Object.entries(properties)) {
-      const inner: unknown = Reflect.get(Object(value), name);
-      const isAllowed = inner === undefined && !required.includes(name);
-      if (!isAllowed && !Check(field, inner)) return faultIn(field, inner, [...at, name]);
-    }
-  }
-  const [expected] = [type.type].flat();
-  const where = at.length > 0 ? `${core.toDotPath(at)}: ` : '';
-  return { at, fault: `${where}expected ${expected}, got ${typeOf(value)}` };
 }
 
 /** The JSON type of a parsed value. */
