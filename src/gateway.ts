@@ -133,7 +133,7 @@ async function connectUpstream(
     maxWritesPerKey: config.graphql.maxWritesPerOperation,
     timeoutMs: service.timeoutMs,
     closeMs: config.shutdownTimeoutMs,
-    writes: upstreamCalls,
+    upstream: upstreamCalls,
     metrics,
     log,
   });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { RequestScope } from '../request-scope.ts';
 import type { Writes } from '../upstream/call.ts';
-import type { WriteObserver, WriteRequest } from '../upstream/operations.ts';
+import type { AnyMember, WriteObserver, WriteRequest } from '../upstream/operations.ts';
 import { shownInvoice } from '../upstream/responses.ts';
 import type { FileTarget } from '../upstream/targets.ts';
-import { codeOf, OutcomeUnknown } from '../upstream/upstream-error.ts';
+import { codeOf, type OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
 
@@ -50,15 +50,16 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
     return { observer, end };
   }
 
-  async function write<Result>(
-    request: WriteRequest<Result>,
+  async function write<Member extends AnyMember>(
+    request: WriteRequest<unknown, Member>,
     scope: RequestScope,
-  ): Promise<Result | OutcomeUnknown> {
+  ): Promise<Member | OutcomeUnknown> {
     const { observer, end } = begin(describe(request, scope, subject));
     try {
-      const result = await writes.write({ ...request, observer }, scope);
-      end(auditedOutcomeOf(request, result));
-      return result;
+      const member = await writes.write({ ...request, observer }, scope);
+      const { __typename: outcome, code, invoiceId }: AnyMember = member;
+      end({ outcome, code, invoiceId: shownInvoice(invoiceId) });
+      return member;
     } catch (error) {
       end({ outcome: null, code: codeOf(error) });
       throw error;
@@ -74,16 +75,6 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
     },
     close: () => output.close(),
   };
-}
-
-function auditedOutcomeOf<Result>(
-  { operation }: WriteRequest<Result>,
-  result: Result | OutcomeUnknown,
-): AuditedOutcome {
-  if (result instanceof OutcomeUnknown)
-    return { outcome: 'LedgerOutcomeUnknown', code: result.code };
-  const { __typename: outcome, invoiceId } = operation.member(result);
-  return { outcome, invoiceId: shownInvoice(invoiceId) };
 }
 
 /** What both lines of a write say. */

@@ -4,7 +4,7 @@ import type { IdempotentCalls } from '../idempotency/idempotent-call.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Reads, Writes } from '../upstream/call.ts';
-import type { Encoded, WriteOperation } from '../upstream/operations.ts';
+import type { AnyMember, Encoded, WriteOperation } from '../upstream/operations.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { GraphqlDocument } from './document.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
@@ -12,11 +12,11 @@ import { ResponseLimits } from './response-limits.ts';
 
 /** The context of resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
 export type Context = {
-  /** Sends a write for a root field. Rejects only if the write had no effect. */
-  write<Result>(
-    request: Encoded<WriteOperation<Result>>,
+  /** Sends a write for a root field, and returns its outcome. Rejects only if the write had no effect. */
+  write<Member extends AnyMember>(
+    request: Encoded<WriteOperation<unknown, Member>>,
     field: Pick<GraphQLResolveInfo, 'path'>,
-  ): Promise<Result | OutcomeUnknown>;
+  ): Promise<Member | OutcomeUnknown>;
   /** The reads of this request. Equal ones are made once. */
   loaders(): Loaders;
   /** Closes an idempotency key of the caller. */

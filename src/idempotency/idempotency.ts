@@ -12,7 +12,7 @@ import { UpstreamError } from '../upstream/upstream-error.ts';
 import { createIdempotencyMetrics, measureStore } from './idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotent-call.ts';
 
-type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'writes' | 'isRequired'> &
+type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'upstream' | 'isRequired'> &
   Omit<Parameters<typeof openAtMostOnce>[1], 'log' | 'limiter' | 'isWithoutEffect' | 'observe'> & {
     /** The store, in the form of IDEMPOTENCY_STORE. */
     store: string;
@@ -23,7 +23,7 @@ type Options = Pick<ConstructorParameters<typeof IdempotentCalls>[0], 'writes' |
 
 /** Opens the store, and adds idempotency keys to calls. Throws what `openAtMostOnce` throws. */
 export async function createIdempotency(options: Options): Promise<IdempotentCalls> {
-  const { store, writes, isRequired, operations: all, log, ...settings } = options;
+  const { store, upstream, isRequired, operations: all, log, ...settings } = options;
   const [kind = ''] = store.split(':');
   const operations = all.filter((one) => one.effect === 'write');
   const metrics = createIdempotencyMetrics(options.metrics, kind, operations, log);
@@ -37,7 +37,7 @@ export async function createIdempotency(options: Options): Promise<IdempotentCal
   });
   measureStore(options.metrics, kind, atMostOnce);
   const { timeoutMs } = settings;
-  return new IdempotentCalls({ writes, isRequired, timeoutMs, atMostOnce, operations, metrics });
+  return new IdempotentCalls({ upstream, isRequired, timeoutMs, atMostOnce, operations, metrics });
 }
 
 /** Limits how many changes of keys are in progress, by caller: thousands of changes of one caller would delay those of others. */

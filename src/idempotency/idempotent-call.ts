@@ -2,15 +2,15 @@ import type { AtMostOnce, Write, WriteState } from '@ledger-gateway/at-most-once
 import { z } from 'zod';
 import { reserveOrShorten, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Writes } from '../upstream/call.ts';
-import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
+import type { UpstreamCalls, Writes } from '../upstream/call.ts';
+import type { AnyMember, WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 import { ARGUMENTS, carriesKey, fingerprintOf, intentOf } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 
 type Options = {
   /** What sends the writes. */
-  writes: Writes;
+  upstream: Pick<UpstreamCalls, 'write'>;
   atMostOnce: AtMostOnce;
   /** The operations that may have been recorded. */
   operations: readonly WriteOperation[];
@@ -21,14 +21,9 @@ type Options = {
   timeoutMs: number;
 };
 
-/** The response of the service to a write, with its operation, or why it is not known. */
-export type Outcome =
-  | { readonly operation: WriteOperation; readonly response: unknown }
-  | OutcomeUnknown;
-
 /** What was executed with a key, and whether nothing else can have been. */
 type SettledWrites = {
-  writes: { responseName: string; outcome: Outcome }[];
+  writes: { responseName: string; outcome: AnyMember }[];
   isComplete: boolean;
   /** Whether the request itself carried the key. If not, something on the way may remove the keys of writes, too. */
   keyArrived: boolean;
@@ -42,17 +37,17 @@ export class IdempotentCalls implements Writes {
     this.#options = options;
   }
 
-  async write<Result>(
-    request: WriteRequest<Result>,
+  async write<Member extends AnyMember>(
+    request: WriteRequest<unknown, Member>,
     scope: RequestScope,
-  ): Promise<Result | OutcomeUnknown> {
-    const { writes, isRequired, timeoutMs, atMostOnce, metrics } = this.#options;
+  ): Promise<Member | OutcomeUnknown> {
+    const { isRequired, timeoutMs, atMostOnce, metrics } = this.#options;
     const givenKey = scope.givenKey();
     if (givenKey.keys.length === 0) {
       // Only a client that has sent a key sends an age.
       const isRejected = isRequired || givenKey.ages.length > 0;
       metrics.withoutKey(scope, isRejected);
-      if (!isRejected) return this.#noted(await writes.write(request, scope), request, scope);
+      if (!isRejected) return (await this.#send(request, scope)).member;
     }
     const deadline = performance.now() + timeoutMs;
     let hasWaited = false;
@@ -71,8 +66,8 @@ export class IdempotentCalls implements Writes {
     const send = async () => {
       metrics.count('claimed');
       const claimed = { ...request, claimId: write.key, deadline };
-      const value = this.#noted(await writes.write(claimed, scope), claimed, scope);
-      return { value, record: toRecord(request.operation, value) };
+      const { member: value, response } = await this.#send(claimed, scope);
+      return { value, record: toRecord(request.operation, response) };
     };
     const result = await atMostOnce.run(write, send).catch((error: unknown) => {
       throw metrics.rejected(error, scope, write.key);
@@ -88,7 +83,7 @@ export class IdempotentCalls implements Writes {
       request.observer?.replayed();
     }
     // The type is right: the fingerprint of the recorded write is the same, and so is its operation.
-    return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Result);
+    return outcome as Member | OutcomeUnknown;
   }
 
   /**
@@ -126,7 +121,7 @@ export class IdempotentCalls implements Writes {
     claim: string,
     scope: RequestScope,
     repeat?: Pick<WriteRequest, 'targets'>,
-  ): Outcome {
+  ): AnyMember {
     const { operations, metrics } = this.#options;
     if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (state.state === 'orphaned' && state.isNew) {
@@ -138,14 +133,18 @@ export class IdempotentCalls implements Writes {
     return known || new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
-  /** Counts and logs an outcome that is unknown. */
-  #noted<Outcome>(outcome: Outcome, request: WriteRequest, scope: RequestScope): Outcome {
-    if (outcome instanceof OutcomeUnknown) {
-      const { operation, claimId: claim } = request;
-      const unknown = { operation: operation.name, code: outcome.code, claim };
-      this.#options.metrics.unknownOutcome(unknown, scope, request);
-    }
-    return outcome;
+  /** Sends a write, and returns its response and the union member for it. Counts and logs an outcome that is unknown. */
+  async #send<Member extends AnyMember>(
+    request: WriteRequest<unknown, Member>,
+    scope: RequestScope,
+  ): Promise<{ response: unknown; member: Member | OutcomeUnknown }> {
+    const { operation, claimId: claim } = request;
+    const response = await this.#options.upstream.write(request, scope);
+    if (!(response instanceof OutcomeUnknown))
+      return { response, member: operation.member(response) };
+    const unknown = { operation: operation.name, code: response.code, claim };
+    this.#options.metrics.unknownOutcome(unknown, scope, request);
+    return { response, member: response };
   }
 }
 
@@ -160,9 +159,10 @@ const recordedOutcome = z.union([
 ]);
 
 /** What a store keeps of a response: the name of its operation, and its short form. Only the first client gets long texts. */
-function toRecord(operation: WriteOperation, response: unknown): object {
-  if (response instanceof OutcomeUnknown) return response;
-  return { operation: operation.name, response: shortForm(response) };
+function toRecord({ name: operation }: WriteOperation, response: unknown): object {
+  if (!(response instanceof OutcomeUnknown)) return { operation, response: shortForm(response) };
+  const { code, requestId, reason } = response;
+  return { code, requestId, reason };
 }
 
 /**
@@ -174,10 +174,10 @@ export function readRecord(
   recorded: unknown,
   operations: readonly WriteOperation[],
   reservation: Pick<RequestScope['reservation'], 'tryReserve'>,
-): Outcome | undefined {
+): AnyMember | undefined {
   const { data } = recordedOutcome.safeParse(reserveOrShorten(recorded, reservation));
   if (data === undefined) return undefined;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId, data.reason);
   const operation = operations.find(({ name }) => name === data.operation);
-  return operation?.isRecorded(data.response) ? { operation, response: data.response } : undefined;
+  return operation?.isRecorded(data.response) ? operation.member(data.response) : undefined;
 }

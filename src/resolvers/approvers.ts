@@ -1,15 +1,14 @@
 import type { ApproverInput, MutationResolvers } from '../generated/resolvers.ts';
 import { type Approver, operations } from '../upstream/declarations.ts';
-import { outcomeMember } from './status-member.ts';
 
-export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
+export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = (
   _,
   { approvers },
   { write },
   info,
 ) => {
   const request = operations.saveApproverList.encode({ body: approvers.map(toApprover) });
-  return outcomeMember(await write(request, info), operations.saveApproverList);
+  return write(request, info);
 };
 
 /** Converts an approver (docs/reference/service-api.md, section 2.4). */

@@ -1,9 +1,5 @@
 import type { ServiceStatus } from '../upstream/responses.ts';
-import {
-  OutcomeUnknown,
-  UpstreamError,
-  type UpstreamErrorCode,
-} from '../upstream/upstream-error.ts';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
 
 /**
  * The union member for a status record: the one for success with these fields, or a problem. Only this function interprets a
@@ -26,18 +22,6 @@ export function statusMember<const Success extends object>(
     default:
       return { __typename: 'LedgerUnrecognizedStatus' as const, status, ...fields };
   }
-}
-
-/** The union member for the outcome of a write: for the service's response, or for an unknown outcome. */
-export function outcomeMember<Response, Member>(
-  outcome: Response | OutcomeUnknown,
-  { member }: { member(response: Response): Member },
-) {
-  return outcome instanceof OutcomeUnknown ? unknownMember(outcome) : member(outcome);
-}
-
-export function unknownMember({ code, message, requestId }: OutcomeUnknown) {
-  return { __typename: 'LedgerOutcomeUnknown' as const, code, message, requestId };
 }
 
 /** The error codes of references to a list by its status, because an entity cannot be a problem. Others are `UPSTREAM_FAILED`. */

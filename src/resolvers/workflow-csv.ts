@@ -6,7 +6,6 @@ import {
   operations,
   type WorkflowCsvUpload,
 } from '../upstream/declarations.ts';
-import { outcomeMember } from './status-member.ts';
 
 /** Node decodes any text as base64. Only the canonical form is the same after decoding and encoding. */
 const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
@@ -42,7 +41,7 @@ const withoutOption = uploadArgs(
 export const csvUploadArgs: ArgumentCheck = ({ csvOptionParam }) =>
   csvOptionParam === undefined ? withoutOption : withOption;
 
-export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
+export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = (
   _,
   { input },
   { write, csvOptionParam },
@@ -53,10 +52,7 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   const hasOption = option != null && csvOptionParam !== undefined;
   const parameters = hasOption ? { [csvOptionParam]: option } : {};
   const upload = { body: toUpload(input), parameters };
-  return outcomeMember(
-    await write(operations.updateWorkflowCSV.encode(upload), info),
-    operations.updateWorkflowCSV,
-  );
+  return write(operations.updateWorkflowCSV.encode(upload), info);
 };
 
 /** Converts a file (docs/reference/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */

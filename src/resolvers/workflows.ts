@@ -5,7 +5,6 @@ import type {
   WorkflowAction,
 } from '../generated/resolvers.ts';
 import { operations } from '../upstream/declarations.ts';
-import { outcomeMember } from './status-member.ts';
 
 type ActionRequest = ReturnType<typeof operations.restartWorkflow2.encode>;
 
@@ -19,7 +18,7 @@ const requests: Record<WorkflowAction, (args: MutationWorkflowActionArgs) => Act
   UPGRADE_TO_HQ: () => operations.upgradeToHQ.encode(),
 };
 
-export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
+export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = (
   _,
   args,
   { write, workflowActions },
@@ -30,6 +29,5 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
     const message = '"action" is not allowed by the configuration.';
     throw new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: ['action'], message }] });
   }
-  const request = requests[action](args);
-  return outcomeMember(await write(request, info), request.operation);
+  return write(requests[action](args), info);
 };

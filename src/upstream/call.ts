@@ -7,7 +7,7 @@ import { suspendedMs } from '../lib/suspension.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
-import type { Operation, ReadRequest, WriteRequest } from './operations.ts';
+import type { AnyMember, Operation, ReadRequest, WriteRequest } from './operations.ts';
 import type { ReadCache } from './read-cache.ts';
 import { type Begun, CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { RetryBudget } from './resilience/retry.ts';
@@ -21,8 +21,14 @@ import {
 } from './upstream-error.ts';
 
 export type Reads = Pick<UpstreamCalls, 'read'>;
-/** Writes: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys, and `createAudit` the audit record. */
-export type Writes = Pick<UpstreamCalls, 'write'>;
+/** Writes, each with the union member for its outcome: those of `IdempotentCalls`, and of `createAudit` around it. */
+export type Writes = {
+  /** Throws an error only if the write had no effect. */
+  write<Member extends AnyMember>(
+    request: WriteRequest<unknown, Member>,
+    scope: RequestScope,
+  ): Promise<Member | OutcomeUnknown>;
+};
 
 /** Who may call what, and how often (policy/policy.ts). What it throws means that nothing was sent. */
 export type CallPolicy = {

@@ -59,7 +59,11 @@ type Derived<Result> = {
 export type ReadOperation<Result = unknown> = ReadRow<TSchema, TSchema | null, Result> &
   Derived<Result>;
 /** A member of a union of the schema. */
-type AnyMember = { readonly __typename: string; readonly invoiceId?: string | null };
+export type AnyMember = {
+  readonly __typename: string;
+  readonly invoiceId?: string | null;
+  readonly code?: string;
+};
 export type WriteOperation<Result = unknown, Member extends AnyMember = AnyMember> = Omit<
   WriteRow<TSchema, TSchema | null, Result, Member>,
   'member'
@@ -82,7 +86,9 @@ export type Encoded<Of extends Operation> = {
 };
 export type ReadRequest<Result = unknown> = Encoded<ReadOperation<Result>>;
 /** A write, with what belongs to its root field. */
-export type WriteRequest<Result = unknown> = Encoded<WriteOperation<Result>> & {
+export type WriteRequest<Result = unknown, Member extends AnyMember = AnyMember> = Encoded<
+  WriteOperation<Result, Member>
+> & {
   /** The response name of the mutation field, which is part of the claim on an idempotency key. */
   readonly responseName: string;
   readonly observer?: WriteObserver;

@@ -173,31 +173,34 @@ export type OutcomeUnknownCode =
   /** The first request with the same idempotency key ended without recording its outcome. */
   | 'ORPHANED';
 
-/** The outcome of a write that may have been sent, and whose response is not known. */
+/** The outcome of a write that may have been sent, and whose response is not known. It is the union member that shows this. */
 export class OutcomeUnknown {
+  readonly __typename = 'LedgerOutcomeUnknown';
   readonly code: OutcomeUnknownCode;
   /** The id of the request in the gateway's log. For a replay, it is that of the first request. */
   readonly requestId: string;
   /** Why the outcome is unknown, as a sentence for clients. Undefined if the code says it. */
   readonly reason: string | undefined;
+  /** The message for clients. */
+  readonly message: string;
 
   constructor(code: OutcomeUnknownCode, requestId: string, reason?: string) {
     this.code = code;
     this.requestId = requestId;
     this.reason = reason;
+    this.message = messageOf(code, reason);
   }
+}
 
-  /** The message for clients. */
-  get message(): string {
-    if (this.code === 'IN_PROGRESS') {
-      return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
-    }
-    const reason =
-      this.code === 'ORPHANED'
-        ? 'The first request with this idempotency key did not record its outcome.'
-        : (this.reason ?? failures[this.code].message);
-    return `${reason} The operation may or may not have taken effect. The gateway did not repeat it.`;
+function messageOf(code: OutcomeUnknownCode, given: string | undefined): string {
+  if (code === 'IN_PROGRESS') {
+    return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
   }
+  const reason =
+    code === 'ORPHANED'
+      ? 'The first request with this idempotency key did not record its outcome.'
+      : (given ?? failures[code].message);
+  return `${reason} The operation may or may not have taken effect. The gateway did not repeat it.`;
 }
 
 /** The codes of errors after which the write certainly had no effect, although it was sent: the service refused it. */

@@ -51,7 +51,10 @@ async function respond<Result>({ operation, search }: UpstreamRequest<Result>): 
 const service: Reads & Writes = {
   read: respond,
   write: (request, { requestId }) =>
-    respond(request).catch(() => new OutcomeUnknown('UPSTREAM_FAILED', requestId)),
+    respond(request).then(
+      (response) => request.operation.member(response),
+      () => new OutcomeUnknown('UPSTREAM_FAILED', requestId),
+    ),
 };
 
 const logger = pino({ enabled: false });

@@ -10,7 +10,7 @@ import {
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
-import type { Writes } from '../../src/upstream/call.ts';
+import type { UpstreamCalls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/declarations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn } from '../../testkit/claims.ts';
@@ -272,7 +272,7 @@ function startWithStore(
   });
   closeAfterTest(() => atMostOnce.close());
   const calls = new IdempotentCalls({
-    writes: { write: send } as Writes,
+    upstream: { write: send } as Pick<UpstreamCalls, 'write'>,
     atMostOnce,
     timeoutMs,
     isRequired: false,
