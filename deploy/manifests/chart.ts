@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 
 /** The folder of the Helm chart. */
-export const chart = fileURLToPath(new URL('../helm', import.meta.url));
+const chart = fileURLToPath(new URL('../helm', import.meta.url));
 
 const labels = z.record(z.string(), z.string());
 const manifest = z.looseObject({
@@ -39,12 +39,8 @@ export function lint(values: readonly string[]): void {
  * The resources of the chart with files of values, which are named from deploy/, and further arguments. The release has
  * another name than the chart, so that a name that ignores the release is a fault.
  */
-export function render(
-  values: readonly string[],
-  args: readonly string[] = [],
-  folder = chart,
-): Manifest[] {
+export function render(values: readonly string[], args: readonly string[] = []): Manifest[] {
   const options = [...optionsOf(values), ...args];
-  const text = helm('template', 'blue', folder, '--namespace', 'ledger', ...options);
+  const text = helm('template', 'blue', chart, '--namespace', 'ledger', ...options);
   return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
 }

@@ -5,13 +5,11 @@ import { z } from 'zod';
 import { variables } from '../../testkit/config.ts';
 import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
-import { rejections } from './harmful-edits.ts';
 import { declare, resourcesOf } from './models.ts';
 import { check, expectSame } from './report.ts';
 import { checksOf } from './resources.ts';
 import { checkSettings, faultOf } from './settings-table.ts';
 import { checkSystemd } from './systemd.ts';
-import { checkTable } from './values-table.ts';
 
 /**
  * `npm run manifests:check`: renders the Helm chart with Helm, and checks the result, the files of Compose and the unit of
@@ -53,8 +51,6 @@ check('helm: everything can be turned off', () => {
   rendered.push(...manifests);
 });
 writeFileSync(new URL('generated.ts', import.meta.url), declare(rendered));
-
-for (const [edit, run] of rejections()) check(`the checks above reject ${edit}`, run);
 
 /** What Helm says to values. Empty if it accepts them. */
 function rejectionOf(values: string[], ...args: string[]): string {
@@ -221,8 +217,6 @@ check('helm/Chart.yaml has the version of the gateway', () => {
     parse(text('helm/Chart.yaml')),
   );
 });
-
-check('docs/reference/helm-values.md has the table of the values', checkTable);
 
 // `npm run proxies:check` tries these rules in haproxy.cfg.
 check(`${production}: its rules are those of haproxy.cfg`, () => {
