@@ -237,7 +237,8 @@ export class UpstreamCalls {
       circuit.end(admissionKey, begun);
       return result;
     } catch (error) {
-      if (begun) circuit.end(admissionKey, begun, error);
+      // A write that the gateway did not send in time says nothing about the service.
+      if (begun && error !== tooLate) circuit.end(admissionKey, begun, error);
       throw error;
     } finally {
       gate.leave(admissionKey);

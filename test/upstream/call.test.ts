@@ -307,6 +307,34 @@ test('a write is not sent late, after the machine was suspended together with it
   expect(service.received).toEqual([]);
 });
 
+test.each(['before they have a place', 'before they have a connection'])(
+  'writes that are too late because the machine was suspended %s do not open the circuit',
+  async (when) => {
+    const service = await startService(success);
+    let suspendedMs = 0;
+    const { now } = Date;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + suspendedMs);
+    closeAfterTest(() => clock.mockRestore());
+    const suspend = () => {
+      suspendedMs += 3_600_000;
+    };
+    const flush = (done: () => void) => {
+      suspend();
+      done();
+    };
+    const { calls } = startCalls(service, {
+      log: createLogRecorder().createLogger('info', { flush }),
+    });
+    for (let n = 0; n < 10; n++) {
+      const scope = scopeOf();
+      if (when === 'before they have a place') suspend();
+      const writing = calls.write(upgradeToHq, scope);
+      await expect(writing).rejects.toMatchObject({ fault: 'too late to send' });
+    }
+    expect(calls.admission.circuit.state).toBe('closed');
+  },
+);
+
 test('a write is not sent if the machine was suspended during an earlier write of its mutation', async () => {
   const { service, gateway } = await startHeldStack();
   const [first, second] = [writes.restartWorkflow2, writes.reStoreSolution];

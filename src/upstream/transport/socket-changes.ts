@@ -45,12 +45,11 @@ export function acceptUnrequested(socket: Duplex, isIdle: () => boolean): void {
   parser.onHeadersComplete = (status, ...rest) =>
     onHeadersComplete(status === 100 ? 102 : status, ...rest);
   parser.execute = (bytes) => {
-    if (mayEnd.has(bytes[9]) && ends.test(bytes.toString('latin1', 0, 12)) && isIdle())
-      socket.destroy();
+    if (mayEnd.has(bytes[9]) && isIdle() && ends.test(bytes.toString('latin1'))) socket.destroy();
     else execute(bytes);
   };
 }
 
 /** The tenth byte of what ends an idle connection. It is checked first, because nearly all responses have another one. */
-const mayEnd = new Set([0x34, undefined]);
+const mayEnd = new Set([0x34, 0x0a, 0x0d, undefined]);
 const ends = /^(HTTP\/1\.[01] 408|[\r\n]+$)/;

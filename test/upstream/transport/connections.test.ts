@@ -213,6 +213,7 @@ test.each([
   ['a 408 with its last bytes', 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n', true],
   ['a 408 before it closes', 'HTTP/1.0 408 Request Time-out\r\nconnection: close\r\n\r\n', false],
   ['a line break', '\r\n', false],
+  ['a series of line breaks', '\r\n'.repeat(20), false],
 ])(
   '%s on an idle connection is no surplus response, but ends the connection',
   async (_, bytes, closes) => {
