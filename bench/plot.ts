@@ -1,6 +1,6 @@
 import * as echarts from 'echarts';
 import type { Result } from './compare.ts';
-import { median, roundsOf } from './table.ts';
+import { median, roundsOf, titleOf } from './table.ts';
 
 const colors: Record<string, string> = {
   apollo: '#8a8f98',
@@ -9,14 +9,9 @@ const colors: Record<string, string> = {
   stack: '#7fb3d5',
 };
 
-/**
- * A picture (SVG) of the CPU time by workload and number of callers, with a service of the kind `tls-silent`, like most real
- * ones: one bar for each peer.
- */
+/** A picture (SVG) of the CPU time by workload and number of callers: one bar for each peer. */
 export function plotOf(results: readonly Result[]): string {
-  const shown = results
-    .filter(({ service }) => service.name === 'tls-silent')
-    .toSorted((a, b) => a.workload.title.localeCompare(b.workload.title));
+  const shown = results.toSorted((a, b) => a.workload.title.localeCompare(b.workload.title));
   const options = { renderer: 'svg', ssr: true, width: 860, height: 340 } as const;
   const chart = echarts.init(null, null, options);
   chart.setOption({
@@ -27,9 +22,7 @@ export function plotOf(results: readonly Result[]): string {
     grid: { left: 60, right: 12, top: 44, bottom: 60 },
     xAxis: {
       type: 'category',
-      data: shown.map(
-        ({ workload }) => `${workload.title}\ncallers: ${workload.callers.toLocaleString('en')}`,
-      ),
+      data: shown.map(({ workload }) => titleOf(workload).replace('; ', '\n')),
       axisLabel: { interval: 0, width: 120, overflow: 'break' },
     },
     yAxis: { type: 'value', name: 'CPU µs per request', nameLocation: 'middle', nameGap: 44 },
@@ -40,7 +33,7 @@ export function plotOf(results: readonly Result[]): string {
       itemStyle: { color: colors[peer.name] ?? '#444' },
       label: { show: true, position: 'top', fontSize: 10 },
       data: shown.map((one) =>
-        Math.round(median(roundsOf([one], peer.name).map(({ cpuUs }) => cpuUs))),
+        Math.round(median(roundsOf(one, peer.name).map(({ cpuUs }) => cpuUs))),
       ),
     })),
   });

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { closeAll } from '../testkit/cleanup.ts';
 import { countCalls, listOfCalls, tablesOfCalls } from './calls.ts';
 import { keepOffGateway } from './children.ts';
-import { compare, type Group, type Pace } from './compare.ts';
+import { compare, type Pace } from './compare.ts';
 import { writePage } from './page.ts';
 import { createCredentials, ours, type Peer, peers } from './peers.ts';
 import { type Suite, selectSuites, tablesOfPairs } from './suites.ts';
@@ -17,8 +17,6 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     peers: { type: 'string' },
-    callers: { type: 'string' },
-    services: { type: 'string' },
     against: { type: 'string' },
     with: { type: 'string', multiple: true, default: [] },
     calls: { type: 'boolean', default: false },
@@ -68,33 +66,19 @@ async function run(suite: Suite): Promise<void> {
   if (compared.length === 0) throw new Error(`Known peers: ${suite.peers.map(({ name }) => name)}`);
   print(`${sentenceOf(pace)} In parentheses: the quartiles of the rounds' ratios.`);
   const results = [];
-  for (const group of narrowed(suite.groups)) {
-    const found = await compare(group, compared, credentials, pace);
+  for (const group of suite.groups) {
+    const found = await compare(group, suite.isTls ?? false, compared, credentials, pace);
     for (const result of found) print(tableOf(result));
     if (suite.isPaired) print(tablesOfPairs(found));
     results.push(...found);
   }
   if (options.write && suite.name !== '') {
-    const selections = (['peers', 'callers', 'services'] as const)
-      .filter((name) => options[name] !== undefined)
-      .map((name) => ` --${name} ${options[name]}`);
+    const selected = options.peers === undefined ? '' : ` --peers ${options.peers}`;
     const quick = options.quick ? ' --quick' : '';
-    const command = `npm run bench -- --only ${suite.name}${selections.join('')}${quick} --write`;
+    const command = `npm run bench -- --only ${suite.name}${selected}${quick} --write`;
     const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)} \`${command}\``;
     writePage(suite, results, text);
   }
-}
-
-/** The groups with the selected kinds of service and numbers of callers. */
-function narrowed(groups: readonly Group[]): Group[] {
-  const services = options.services?.split(',');
-  const counts = options.callers?.split(',').map(Number);
-  return groups
-    .filter(({ service }) => services?.includes(service.name) ?? true)
-    .map(({ service, steps }) => ({
-      service,
-      steps: steps.filter((step) => step.some(({ callers }) => counts?.includes(callers) ?? true)),
-    }));
 }
 
 /** A gateway, after the one that it is compared with, if there is one: of another checkout, or with other variables. */

@@ -1,12 +1,14 @@
-import type { Group, Pace, Result, ServiceKind } from './compare.ts';
+import type { Group, Pace, Result } from './compare.ts';
 import { type Peer, peers, stores } from './peers.ts';
-import { markdown, medianOf, ratioOf, roundsOf, tableOf, tableOfPairs } from './table.ts';
+import { tableOf, tableOfPairs, tableOfRatios } from './table.ts';
 import { type Workload, workloadNamed, workloads } from './workloads.ts';
 
 /** What is measured together, and shown as one part of the page. */
 export type Suite = {
   name: string;
   peers: readonly Peer[];
+  /** Whether the service is behind TLS. */
+  isTls?: boolean;
   groups: readonly Group[];
   pace: Pace;
   quickPace: Pace;
@@ -16,25 +18,17 @@ export type Suite = {
   isPaired?: boolean;
 };
 
-const serviceKinds: readonly ServiceKind[] = [
-  { name: 'plain', title: 'no TLS', isTls: false, announces: true },
-  { name: 'plain-silent', title: 'no TLS, silent', isTls: false, announces: false },
-  { name: 'tls', title: 'TLS', isTls: true, announces: true },
-  { name: 'tls-silent', title: 'TLS, silent', isTls: true, announces: false },
-];
-const [plain] = serviceKinds as [ServiceKind];
-
-const callerCounts = [1, 64, 2000];
-
 const read = workloadNamed('codes-20-different');
 const write = workloadNamed('workflow-action');
+/** The connections of a crowd, and the most callers. */
 const CROWD = 1000;
+const MOST = 2000;
 
 const pace: Pace = { starts: 3, rounds: 5, warmUp: 30, lead: 1, round: 1.5 };
 const quickPace: Pace = { starts: 1, rounds: 3, warmUp: 3, lead: 1, round: 1 };
 
 /** Each workload has processes of its own, because lists of one would change the heap in which others are measured. */
-const alone = (workload: Workload): Group => ({ service: plain, steps: [[workload]] });
+const alone = (workload: Workload): Group => [[workload]];
 
 const suites: readonly Suite[] = [
   {
@@ -43,32 +37,30 @@ const suites: readonly Suite[] = [
     groups: workloads.filter(({ isOurs, isKeyed }) => !isOurs && !isKeyed).map(alone),
     pace,
     quickPace,
-    page: (results) => tableOfRatios(results, ({ workload }) => workload.title),
+    page: tableOfRatios,
   },
   {
     name: 'callers',
     peers: peers.filter(({ name }) => name !== 'mercurius'),
-    groups: serviceKinds.map((service) => ({
-      service,
-      steps: callerCounts.flatMap((callers) => [[{ ...read, callers }], [{ ...write, callers }]]),
-    })),
+    isTls: true,
+    groups: [[1, 64, MOST].flatMap((callers) => [[{ ...read, callers }], [{ ...write, callers }]])],
     pace: { ...pace, starts: 2, lead: 2 },
     quickPace,
-    page: pageOfCallers,
+    page: (results) => {
+      const hardest = results.filter(({ workload }) => workload.callers === MOST);
+      return [tableOfRatios(results), ...hardest.map(tableOf)].join('\n');
+    },
   },
   {
     name: 'crowd',
     peers: peers.filter(({ name }) => name === 'ours' || name === 'stack'),
     groups: [
-      {
-        service: plain,
-        steps: [
-          [
-            { ...read, title: '64 connections' },
-            { ...read, title: '1,000 connections', connections: CROWD, mayReject: true },
-          ],
+      [
+        [
+          { ...read, title: '64 connections' },
+          { ...read, title: '1,000 connections', connections: CROWD, mayReject: true },
         ],
-      },
+      ],
     ],
     pace: { ...pace, round: 5 },
     quickPace: { ...quickPace, round: 3 },
@@ -78,7 +70,7 @@ const suites: readonly Suite[] = [
   {
     name: 'keys',
     peers: stores,
-    groups: [{ service: plain, steps: [[write, workloadNamed('workflow-action-keyed')]] }],
+    groups: [[[write, workloadNamed('workflow-action-keyed')]]],
     pace: { ...pace, rounds: 15, round: 0.5 },
     quickPace: { ...quickPace, rounds: 6, round: 0.5 },
     page: tablesOfPairs,
@@ -100,38 +92,4 @@ export function selectSuites(names: string | undefined): readonly Suite[] {
 export function tablesOfPairs(results: readonly Result[]): string {
   const pairs = results.filter((_, index) => index % 2 === 0);
   return pairs.map((one, index) => tableOfPairs(one, results[2 * index + 1] as Result)).join('\n');
-}
-
-/** The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. */
-function tableOfRatios(results: readonly Result[], titleOf: (result: Result) => string): string {
-  const [{ peers } = { peers: [] }] = results;
-  const [base, ...others] = peers.map(({ peer }) => peer);
-  const baseRounds = (result: Result) => roundsOf([result], base?.name ?? '');
-  return markdown([
-    ['CPU time of a request', ...results.map(titleOf)],
-    [`${base?.title}, in µs`, ...results.map((one) => medianOf(baseRounds(one), 'cpuUs', 0))],
-    ...others.map(({ title, name }) => [
-      `${title}, as a ratio to it`,
-      ...results.map((one) => ratioOf(baseRounds(one), roundsOf([one], name), 'cpuUs')),
-    ]),
-  ]);
-}
-
-function pageOfCallers(results: readonly Result[]): string {
-  const tables = [read, write].flatMap(({ name, title }) =>
-    serviceKinds.map((service) => {
-      const shown = results.filter(
-        (one) => one.workload.name === name && one.service.name === service.name,
-      );
-      const table = tableOfRatios(
-        shown,
-        ({ workload: { callers } }) => `callers: ${callers.toLocaleString('en')}`,
-      );
-      return shown.length === 0 ? '' : `### ${title}, service: ${service.title}\n\n${table}\n`;
-    }),
-  );
-  const hardest = results.filter(
-    ({ workload, service }) => workload.callers === 2000 && service.name === 'tls-silent',
-  );
-  return [...tables.filter((table) => table !== ''), ...hardest.map(tableOf)].join('\n');
 }

@@ -1,5 +1,6 @@
 import type { Result } from './compare.ts';
 import type { Round } from './measure.ts';
+import type { Workload } from './workloads.ts';
 
 const allColumns = [
   { title: 'rejected', of: 'rejected', digits: 3, isCompared: false },
@@ -14,7 +15,7 @@ const allColumns = [
 ] as const;
 
 /** All figures of a workload: medians, and ratios to the baseline and to the gateway that this one is compared with. */
-export function tableOf({ workload, service, peers }: Result): string {
+export function tableOf({ workload, peers }: Result): string {
   const hasRejected = peers.some(({ rounds }) => rounds.some(({ rejected }) => rejected > 0));
   const columns = allColumns.filter(({ of }) => of !== 'rejected' || hasRejected);
   const bases = peers.filter(({ peer }) => peer.name === 'apollo' || peer.name === 'other');
@@ -27,7 +28,20 @@ export function tableOf({ workload, service, peers }: Result): string {
   ]);
   const ratios = bases.map(({ peer }) => `to ${peer.title}`);
   const head = columns.flatMap(({ title, isCompared }) => [title, ...(isCompared ? ratios : [])]);
-  return `\n### ${workload.title}; callers: ${workload.callers.toLocaleString('en')}; service: ${service.title}\n\n${markdown([['', ...head], ...rows])}\n`;
+  return `\n### ${titleOf(workload)}\n\n${markdown([['', ...head], ...rows])}\n`;
+}
+
+/** The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. */
+export function tableOfRatios(results: readonly Result[]): string {
+  const [{ peers } = { peers: [] }] = results;
+  const [base, ...others] = peers.map(({ peer }) => peer);
+  const rows = results.map((one) => {
+    const rounds = roundsOf(one, base?.name);
+    const ratios = others.map(({ name }) => ratioOf(rounds, roundsOf(one, name), 'cpuUs'));
+    return [titleOf(one.workload), medianOf(rounds, 'cpuUs', 0), ...ratios];
+  });
+  const ratios = others.map(({ title }) => `${title}, as a ratio to it`);
+  return markdown([['CPU time of a request', `${base?.title}, in µs`, ...ratios], ...rows]);
 }
 
 /** A table of two workloads: for each peer, the medians of the first → the second, and the ratio. */
@@ -44,12 +58,15 @@ export function tableOfPairs(first: Result, second: Result): string {
   return `\n### ${first.workload.title} → ${second.workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
-/** The rounds of a peer in some results. */
-export function roundsOf(results: readonly Result[], name: string): readonly Round[] {
-  return results.flatMap(({ peers }) => peers.find(({ peer }) => peer.name === name)?.rounds ?? []);
+export const titleOf = ({ title, callers }: Workload) =>
+  `${title}; callers: ${callers.toLocaleString('en')}`;
+
+/** The rounds of a peer. */
+export function roundsOf({ peers }: Result, name: string | undefined): readonly Round[] {
+  return peers.find(({ peer }) => peer.name === name)?.rounds ?? [];
 }
 
-export function medianOf(rounds: readonly Round[], of: keyof Round, digits: number): string {
+function medianOf(rounds: readonly Round[], of: keyof Round, digits: number): string {
   return median(rounds.map((round) => round[of])).toLocaleString('en', {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
@@ -57,7 +74,7 @@ export function medianOf(rounds: readonly Round[], of: keyof Round, digits: numb
 }
 
 /** The median of the rounds' ratios, with their quartiles. A difference counts where both are on one side of 1. */
-export function ratioOf(base: readonly Round[], rounds: readonly Round[], of: keyof Round): string {
+function ratioOf(base: readonly Round[], rounds: readonly Round[], of: keyof Round): string {
   const ratio = quantile(rounds.map((round, n) => round[of] / (base[n]?.[of] ?? Number.NaN)));
   const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => ratio(share).toFixed(2));
   return `${middle} (${low} to ${high})`;
