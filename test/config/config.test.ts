@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { settingsOf } from '../../src/config/config.ts';
 import { createPrivateCa, expired } from '../../testkit/certificate.ts';
-import { readConfig } from '../../testkit/config.ts';
+import { readConfig, variables } from '../../testkit/config.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
@@ -384,6 +384,30 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
   });
   const inVariable = { ...required, IDEMPOTENCY_STORE: 'redis://:secret-6@host' };
   expect(settingsOf(readConfig(inVariable))).toMatchObject({ IDEMPOTENCY_STORE: 'redis' });
+});
+
+test('the settings show the texts of these variables, which are no secrets, and of no others', async () => {
+  const texts = [
+    ...['secret', 'file:secret', '{"name":"secret"}', 'https://service.example/secret'],
+    await temporaryFile('name: secret'),
+  ];
+  const isShown = (name: string) =>
+    texts.some((text) => {
+      const variables = { ...required, [name]: text };
+      if (problemsOf(variables).length > 0) return false;
+      return JSON.stringify(settingsOf(readConfig(variables))).includes('secret');
+    });
+  expect(Object.keys(variables).filter(isShown)).toEqual([
+    'HOST',
+    'UPSTREAM_UNIQUE_PARAM',
+    'UPSTREAM_CSV_OPTION_PARAM',
+    'FORWARD_HEADERS',
+    'JWT_ISSUER',
+    'JWT_AUDIENCE',
+    'JWT_TYP',
+    'AUDIT',
+    'GIT_COMMIT',
+  ]);
 });
 
 test('the variables for TLS are checked, alone and together', async () => {
