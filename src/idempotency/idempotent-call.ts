@@ -179,5 +179,7 @@ export function readRecord(
   if (data === undefined) return undefined;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId, data.reason);
   const operation = operations.find(({ name }) => name === data.operation);
-  return operation?.isRecorded(data.response) ? operation.member(data.response) : undefined;
+  return operation?.response.isRecorded(data.response)
+    ? operation.member(data.response)
+    : undefined;
 }

@@ -7,7 +7,7 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = (
   { write },
   info,
 ) => {
-  const request = operations.saveApproverList.encode({ body: approvers.map(toApprover) });
+  const request = operations.saveApproverList.encode({}, approvers.map(toApprover));
   return write(request, info);
 };
 

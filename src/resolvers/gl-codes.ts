@@ -39,12 +39,12 @@ export function readGlCodes(
   { target, project, includeHide }: GlCodesKey & { includeHide: boolean },
 ) {
   const added = Buffer.byteLength(project); // Each code of the list gets the project.
-  const request = operations.getGLCodes5.encode({ parameters: { target, project, includeHide } });
+  const request = operations.getGLCodes5.encode({ target, project, includeHide });
   const toItems = (response: GlCodesResponse) => entitiesOf(response, { target, project });
   return list(request, toItems, added, glCodesKey({ target, project }));
 }
 
-type GlCodesResponse = ReturnType<typeof operations.getGLCodes5.decode>;
+type GlCodesResponse = ReturnType<typeof operations.getGLCodes5.response.decode>;
 
 /**
  * The entities of a list. Requests that share the response also share the entities, which would otherwise need as much memory

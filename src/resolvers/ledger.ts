@@ -47,9 +47,7 @@ export type Ledger = SchemaParts & {
 
 export const ledger: Ledger = {
   operations: Object.values(operations),
-  probe: operations.getGLCodes5.encode({
-    parameters: { target: -1, project: '', includeHide: false },
-  }),
+  probe: operations.getGLCodes5.encode({ target: -1, project: '', includeHide: false }),
   typeDefs: readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'),
   resolvers,
   argumentChecks: { glCodes: () => glCodesArgs, uploadWorkflowCsv: csvUploadArgs },

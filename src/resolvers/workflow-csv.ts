@@ -51,8 +51,7 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   // The service's documentation does not name the parameter (docs/reference/service-api.md, section 4.3).
   const hasOption = option != null && csvOptionParam !== undefined;
   const parameters = hasOption ? { [csvOptionParam]: option } : {};
-  const upload = { body: toUpload(input), parameters };
-  return write(operations.updateWorkflowCSV.encode(upload), info);
+  return write(operations.updateWorkflowCSV.encode(parameters, toUpload(input)), info);
 };
 
 /** Converts a file (docs/reference/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */

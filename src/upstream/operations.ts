@@ -5,7 +5,7 @@ import { type Targets, targetsOf } from './targets.ts';
 import { guardOf, toWire, type WireType } from './wire-types.ts';
 
 /** What is declared of every operation of the service. */
-type Row<P extends TSchema, B extends TSchema | null, Result> = {
+type Row<Result, P = TSchema, B = TSchema | null> = {
   /** Its path below the base URL, and its name in the log, metrics, policies and recorded outcomes. It never changes. */
   readonly name: string;
   /** The section of docs/reference/service-api.md. */
@@ -28,49 +28,26 @@ type Row<P extends TSchema, B extends TSchema | null, Result> = {
   /** The value of the field's enum argument that stands for the operation, if there is one. */
   readonly action?: string;
 };
-type ReadRow<P extends TSchema, B extends TSchema | null, Result> = Row<P, B, Result> & {
-  readonly effect: 'read';
-};
-type WriteRow<P extends TSchema, B extends TSchema | null, Result, Member> = Row<P, B, Result> & {
+type Read = { readonly effect: 'read' };
+type Write<Result, Member> = {
   /** The operation may change state, whatever its method is. Retries, connections and decoding follow from this. */
   readonly effect: 'write';
   /** The union member for a response, also for one that was recorded for an idempotency key. */
-  readonly member: (response: Result) => Member;
+  member(response: Result): Member; // A method, so that a list may hold operations of several results.
 };
+/** The root field with its type, such as `Query.glCodes`: the label of metrics. */
+type Labelled = { readonly graphql: string };
 
-/** What a request sends. The parameters may be left out if all of them are optional, and the body if there is none. */
-type Input<P extends TSchema, B extends TSchema | null> = (object extends Static<P>
-  ? { parameters?: Static<P> }
-  : { parameters: Static<P> }) &
-  (B extends TSchema ? { body: Static<B> } : { body?: undefined });
-type Inputs<P extends TSchema, B extends TSchema | null> =
-  object extends Input<P, B> ? [input?: Input<P, B>] : [input: Input<P, B>];
-
-/** What follows from a row. */
-type Derived<Result> = {
-  /** The root field with its type, such as `Query.glCodes`: the label of metrics. */
-  readonly graphql: string;
-  /** Decodes the body of a response. Throws an UpstreamError if it is not as declared. */
-  decode(body: Uint8Array): Result;
-  /** Whether a value is a response that was recorded for an idempotency key. */
-  isRecorded(value: unknown): value is Result;
-};
-
-export type ReadOperation<Result = unknown> = ReadRow<TSchema, TSchema | null, Result> &
-  Derived<Result>;
 /** A member of a union of the schema. */
 export type AnyMember = {
   readonly __typename: string;
   readonly invoiceId?: string | null;
   readonly code?: string;
 };
-export type WriteOperation<Result = unknown, Member extends AnyMember = AnyMember> = Omit<
-  WriteRow<TSchema, TSchema | null, Result, Member>,
-  'member'
-> &
-  Derived<Result> & {
-    member(response: Result): Member; // A method, so that a list may hold operations of several results.
-  };
+export type ReadOperation<Result = unknown> = Row<Result> & Read & Labelled;
+export type WriteOperation<Result = unknown, Member extends AnyMember = AnyMember> = Row<Result> &
+  Write<Result, Member> &
+  Labelled;
 /** An operation: its declaration, and the functions that follow from it. A request carries its operation. */
 export type Operation = ReadOperation | WriteOperation;
 
@@ -109,46 +86,41 @@ export type WriteObserver = {
   sending(): Promise<void>;
 };
 
-type Encoder<Of extends Operation, Args extends unknown[]> = {
+type Encoder<Of extends Operation, P extends TSchema, B extends TSchema | null> = {
   /** Encodes a request. Throws a TypeError if its parameters or its body are not as declared. */
-  encode(...input: Args): Encoded<Of>;
+  encode(parameters: Static<P>, ...body: B extends TSchema ? [body: Static<B>] : []): Encoded<Of>;
 };
 
 /** Defines an operation by its row. */
 export function defineOperation<P extends TSchema, B extends TSchema | null, Result>(
-  row: ReadRow<P, B, Result>,
-): ReadOperation<Result> & Encoder<ReadOperation<Result>, Inputs<P, B>>;
+  row: Row<Result, P, B> & Read,
+): ReadOperation<Result> & Encoder<ReadOperation<Result>, P, B>;
 export function defineOperation<
   P extends TSchema,
   B extends TSchema | null,
   Result,
   Member extends AnyMember,
 >(
-  row: WriteRow<P, B, Result, Member>,
-): WriteOperation<Result, Member> & Encoder<WriteOperation<Result, Member>, Inputs<P, B>>;
-export function defineOperation(
-  row: Row<TSchema, TSchema | null, unknown> & Pick<Operation, 'effect'>,
-): object {
-  const { parameters, body, response, effect, field } = row;
+  row: Row<Result, P, B> & Write<Result, Member>,
+): WriteOperation<Result, Member> & Encoder<WriteOperation<Result, Member>, P, B>;
+export function defineOperation(row: Row<unknown> & Pick<Operation, 'effect'>): object {
+  const { parameters, body, effect, field } = row;
   const areParameters = guardOf<WireType>({ additionalProperties: false, ...parameters });
   const isBody = body && guardOf(body);
   const types = body ? [parameters, body] : [parameters];
   const operation = {
     ...row,
     graphql: `${effect === 'read' ? 'Query' : 'Mutation'}.${field}`,
-    decode: response.decode,
-    isRecorded: response.isRecorded,
-    encode: (input: { parameters?: object; body?: unknown } = {}) => {
-      const given = Object.entries(input.parameters ?? {}).filter(([, value]) => value != null);
-      const values = Object.fromEntries(given);
-      if (!areParameters(values) || isBody?.(input.body) === false) {
+    encode: (given: object, value?: unknown) => {
+      const values = Object.fromEntries(Object.entries(given).filter(([, one]) => one != null));
+      if (!areParameters(values) || isBody?.(value) === false) {
         throw new TypeError(`A request of ${row.name} does not match its declaration.`);
       }
       return {
         operation,
         search: searchOf(parameters, values),
-        body: body ? JSON.stringify(toWire(body, input.body)) : undefined,
-        targets: (maxCharacters: number) => targetsOf(types, [values, input.body], maxCharacters),
+        body: body ? JSON.stringify(toWire(body, value)) : undefined,
+        targets: (maxCharacters: number) => targetsOf(types, [values, value], maxCharacters),
       };
     },
   };

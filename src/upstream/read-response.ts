@@ -65,7 +65,7 @@ export async function readResponse<Result>(
     if (turn) await turn;
     // A list may take 50 times the memory of its text, which is reserved once the list exists: earlier lists come first.
     const waiting = signal && reservation.waitForShare(signal);
-    if (!waiting) return operation.decode(bytes);
+    if (!waiting) return operation.response.decode(bytes);
     await withMemory(waiting);
   }
 }

@@ -88,7 +88,7 @@ const kinds = [
 /** A GET and a POST that change state. */
 const requests = [
   upgradeToHq,
-  { ...operations.saveApproverList.encode({ body: [] }), responseName: 'result' },
+  { ...operations.saveApproverList.encode({}, []), responseName: 'result' },
 ];
 
 async function measure(

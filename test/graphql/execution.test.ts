@@ -45,7 +45,7 @@ async function respond<Result>({ operation, search }: UpstreamRequest<Result>): 
   calls.push(`${name} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? name];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  return operation.decode(Buffer.from(body));
+  return operation.response.decode(Buffer.from(body));
 }
 
 const service: Reads & Writes = {

@@ -51,11 +51,11 @@ export const openPolicy: CallPolicy = { check: () => () => {}, count: () => unde
 /** A read of GL codes. Different projects are different reads. */
 export function glCodesOf(project = 'north') {
   const parameters = { target: 5, project, includeHide: false };
-  return operations.getGLCodes5.encode({ parameters });
+  return operations.getGLCodes5.encode(parameters);
 }
 
 /** The smallest write. */
-export const upgradeToHq = { ...operations.upgradeToHQ.encode(), responseName: 'result' };
+export const upgradeToHq = { ...operations.upgradeToHQ.encode({}), responseName: 'result' };
 
 /** Creates what lies between a resolver and the service, and counts its events. */
 export function startCalls(

@@ -169,7 +169,7 @@ test('a read takes a turn before it is sent, and is neither sent nor logged if i
 });
 
 test('an unexpected error is logged with its stack and its cause', async () => {
-  jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(() => {
+  jest.spyOn(operations.upgradeToHQ.response, 'decode').mockImplementationOnce(() => {
     throw new TypeError('a bug', { cause: new Error('the cause') });
   });
   const recorder = createLogRecorder();

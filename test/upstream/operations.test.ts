@@ -125,10 +125,10 @@ test('a test requests every root field', () => {
 });
 
 test.each(operations)('the sample of $name is a response to it', (operation) => {
-  const response = operation.decode(Buffer.from(operation.sample));
+  const response = operation.response.decode(Buffer.from(operation.sample));
   expect(response).toEqual(expect.anything());
   const recorded: unknown = JSON.parse(JSON.stringify(response));
-  expect(operation.isRecorded(recorded)).toBe(operation.effect === 'write');
+  expect(operation.response.isRecorded(recorded)).toBe(operation.effect === 'write');
 });
 
 /** The paths of the fields of a value, such as `list[].Name`. Those of all items of a list count. */

@@ -267,7 +267,7 @@ test('writes identifiers of any size as integers, and everything else as JSON', 
   fc.assert(
     fc.property(identifier, identifier, message, (approver, workflow, name) => {
       const ids = { approver_id: String(approver), workflow_id: String(workflow) };
-      expect(saveApproverList.encode({ body: [{ ...ids, name }] }).body).toBe(
+      expect(saveApproverList.encode({}, [{ ...ids, name }]).body).toBe(
         `[{"approver_id":${approver},"name":${JSON.stringify(name)},"workflow_id":${workflow}}]`,
       );
     }),
@@ -277,19 +277,19 @@ test('writes identifiers of any size as integers, and everything else as JSON', 
 test('what does not match its declaration is not sent', () => {
   const parameters = { target: 5, project: 'north', includeHide: false };
   const searchOf = (changed: object) =>
-    getGLCodes5.encode({ parameters: Object({ ...parameters, ...changed }) }).search;
+    getGLCodes5.encode(Object({ ...parameters, ...changed })).search;
   expect(searchOf({})).toBe('?target=5&project=north&includeHide=false');
   expect(() => searchOf({ target: 13 })).toThrow(TypeError);
   expect(() => searchOf({ includeHide: undefined })).toThrow(TypeError);
   // One of another operation.
   const other = (value?: string) =>
-    saveApproverList.encode({ parameters: Object({ invoice_id: value }), body: [] }).search;
+    saveApproverList.encode(Object({ invoice_id: value }), []).search;
   expect(() => other('7')).toThrow(TypeError);
   expect(other(undefined)).toBe('');
   // @ts-expect-error A body that is declared cannot be left out.
-  expect(() => saveApproverList.encode()).toThrow(TypeError);
+  expect(() => saveApproverList.encode({})).toThrow(TypeError);
   for (const approver_id of ['x', '1.5', 5]) {
-    const encode = () => saveApproverList.encode({ body: [Object({ approver_id })] });
+    const encode = () => saveApproverList.encode({}, [Object({ approver_id })]);
     expect(encode).toThrow(
       new TypeError('A request of saveApproverList does not match its declaration.'),
     );

@@ -9,7 +9,7 @@ import { startTcp } from '../../../testkit/tcp-server.ts';
 import { retryable, startOutcomes, unknown } from '../../support/upstream-call.ts';
 
 /** A write with a body. */
-const save = { ...operations.saveApproverList.encode({ body: [{}] }), responseName: 'result' };
+const save = { ...operations.saveApproverList.encode({}, [{}]), responseName: 'result' };
 
 // Not sent: the write had no effect, and may be repeated.
 
