@@ -103,8 +103,9 @@ export class RedisSession {
         // nothing was executed.
         const isRejected =
           error instanceof ErrorReply && /^NOSCRIPT\b|['`]evalsha['`]/i.test(error.message);
-        if (isRejected) return this.#client.sendCommand(['EVAL', text, ...args]);
-        throw error;
+        if (!isRejected) throw error;
+        this.#expectReply(TIMEOUT_MS);
+        return this.#client.sendCommand(['EVAL', text, ...args]);
       });
     return this.#within(TIMEOUT_MS, evaluate);
   }

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { createPrivateCa } from '../../../../testkit/certificate.ts';
+import { closeAfterTest } from '../../../../testkit/cleanup.ts';
 import { eventually } from '../../../../testkit/eventually.ts';
 import { speedUp } from '../../../../testkit/fast-timeouts.ts';
 import { freePort } from '../../../../testkit/port.ts';
 import { isRedisInstalled, startRedis } from '../../../../testkit/redis.ts';
+import { RedisSession, scriptOf } from '../../src/stores/redis-connection.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
 import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
+
+/** Node's own global object, whose timers the tested modules use. */
+declare const native: typeof globalThis;
 
 const MIB = 2 ** 20;
 /** Long enough that no test waits for its end. */
@@ -91,6 +96,21 @@ describeRedis('the connection', () => {
     expect(await claims.find('before')).toBe('claimed');
     await server.command('BLPOP', 'empty', '0.3'); // The server replies after 300 ms.
     expect(await claims.find('after')).toBe('claimed');
+  });
+
+  test('a script has the whole time for its reply, also after the server has rejected its hash', async () => {
+    const server = await start();
+    const session = new RedisSession(server.url);
+    closeAfterTest(() => session.close());
+    await session.connect();
+    const timers = jest.spyOn(native, 'setTimeout');
+    closeAfterTest(() => timers.mockRestore());
+    const started = async () => {
+      timers.mockClear();
+      expect(await session.script(scriptOf('return 1'), ['0'])).toBe(1);
+      return timers.mock.calls.filter(([, ms]) => ms === 1000).length;
+    };
+    expect([await started(), await started()]).toEqual([2, 1]);
   });
 
   test('the text of a script is sent once, and again if the server has forgotten it', async () => {
