@@ -6,14 +6,15 @@ import {
   isEnumType,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   TypeInfo,
   valueFromASTUntyped,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { Compiled, GraphqlDocument } from './document.ts';
-import { fragmentsOf, isIncluded, selectionCosts, type Variables } from './selection-cost.ts';
+import type { Compiled, GraphqlDocument, Variables } from './document.ts';
+import { fragmentsOf, selectionCosts } from './selection-cost.ts';
 
 /** A query is compiled on its Nth execution, so that a query that occurs only once or twice is not. */
 export const COMPILE_AT = 3;
@@ -81,12 +82,22 @@ function conditionsOf(document: DocumentNode): ReadonlySet<string> {
 
 /** The document to compile: without fields that these variables exclude, and without directives, of which compiled code ignores some. */
 function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
-  const enter = (node: Parameters<typeof isIncluded>[0]) =>
+  const enter = (node: SelectionNode) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
   return visit(document, {
     Field: enter,
     InlineFragment: enter,
     FragmentSpread: enter,
+  });
+}
+
+/** Whether the `@include` and `@skip` of a selection let it be executed with these values. */
+function isIncluded({ directives = [] }: SelectionNode, variables: Variables): boolean {
+  return directives.every(({ name, arguments: [condition] = [] }) => {
+    const { value } = condition ?? {};
+    if (value?.kind === Kind.BOOLEAN) return value.value === (name.value === 'include');
+    if (value?.kind !== Kind.VARIABLE) return true;
+    return variables[value.name.value] === (name.value === 'include');
   });
 }
 

@@ -7,7 +7,9 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Variables } from './selection-cost.ts';
+
+/** The values of the variables of an operation. */
+export type Variables = Record<string, unknown>;
 
 /** The compiled form of an operation. If the result has no data, no resolver has run. */
 export type Compiled = (

@@ -24,8 +24,7 @@ import { core } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { addFault, faultsError, type InputFault, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
-import type { GraphqlDocument } from './document.ts';
-import type { Variables } from './selection-cost.ts';
+import type { GraphqlDocument, Variables } from './document.ts';
 
 /** Throws `BAD_USER_INPUT` with all faults of variables that do not match their types, and of numbers that cannot be sent exactly. */
 export function checkInput(

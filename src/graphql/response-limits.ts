@@ -3,7 +3,7 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
 import { bytesOf as memoryOf, SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { addSize, selectionOf } from './selection-cost.ts';
+import { selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
@@ -34,6 +34,18 @@ export const tooLongToInterpret = limitExceeded(
   'fields of a list that is not compiled',
   MAX_INTERPRETED_FIELDS,
 );
+
+/** The lists in a result, or the result itself if it is one. Their items have no lists. */
+function listsIn(result: object): readonly (readonly unknown[])[] {
+  return Array.isArray(result) ? [result] : Object.values(result).filter(Array.isArray);
+}
+
+/** The length of the texts of an object, without those in its lists and objects, as JSON. */
+function textsOf(value: object): number {
+  let length = 0;
+  for (const one of Object.values(value)) if (typeof one === 'string') length += jsonLength(one);
+  return length;
+}
 
 /** Limits the lists and references of one response, reserves their memory, and waits for CPU time. */
 export class ResponseLimits {
@@ -105,34 +117,29 @@ export class ResponseLimits {
   }
 
   #admit(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
-    const { fields, bytes, texts } = addSize(
-      { fields: 0, bytes: 0, texts: [] },
-      result,
-      selectionOf(info),
-    );
-    this.#checkFields(fields);
-    this.#counted.fields += fields;
-    let total = bytes;
-    // This is last, because measuring the texts of rejected lists would take time.
-    for (const [value, times] of texts) total += times * this.#textsOf(value);
-    this.#counted.bytes += total;
-    return this.#scope.reservation.reserve(fields * 100 + total, this.#scope.signal);
+    const { fields, itemFields, length } = selectionOf(info);
+    const lists = listsIn(result);
+    const isList = lists[0] === result;
+    const [own, each] = isList ? [0, fields] : [fields - itemFields, itemFields];
+    const items = lists.reduce((count, list) => count + list.length, 0);
+    const count = own + items * each;
+    this.#checkFields(count);
+    this.#counted.fields += count;
+    // Each field may have all texts. Those of lists are measured last, because it would take time for rejected ones.
+    let bytes = length * (1 + items) + own * textsOf(result);
+    for (const list of each > 0 ? lists : []) {
+      bytes += each * (this.#lists.get(list) ?? jsonLength(list));
+    }
+    this.#counted.bytes += bytes;
+    return this.#scope.reservation.reserve(count * 100 + bytes, this.#scope.signal);
   }
 
   /** Throws if a response may not have so many more fields. The lists that were counted before stay in it. */
   #checkFields(fields: number): void {
+    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
     if (this.#counted.fields + fields > MAX_FIELDS) {
       throw limitExceeded('fields of list items', MAX_FIELDS);
     }
-    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
-  }
-
-  /** The length of the texts of a list, or of an object without the objects in it, as JSON. Each field has 100 bytes for a number. */
-  #textsOf(value: object): number {
-    if (Array.isArray(value)) return this.#lists.get(value) ?? jsonLength(value);
-    let length = 0;
-    for (const one of Object.values(value)) if (typeof one === 'string') length += jsonLength(one);
-    return length;
   }
 
   /**
@@ -140,8 +147,11 @@ export class ResponseLimits {
    * must reach the client.
    */
   fitOutcome(outcome: object, info: GraphQLResolveInfo): unknown {
-    const { fields } = selectionOf(info);
-    const items = (1 + (Object(outcome).writes?.length ?? 0)) * fields;
+    const { fields, itemFields } = selectionOf(info);
+    const items = listsIn(outcome).reduce(
+      (count, { length }) => count + length * itemFields,
+      fields,
+    );
     const bytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
     // A long outcome is not encoded before its turn.
     const isShort = memoryOf(outcome) <= SHORT_RESPONSE;

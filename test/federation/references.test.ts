@@ -270,7 +270,7 @@ test.each([
     'more fields of them',
     MAX_REFERENCES,
     queryOf(entities(`... on GlCode { ${names} }`)),
-    '500000',
+    'at most 50000.',
   ],
 ])('%s are rejected, and nothing is sent', async (_, count, document, limit) => {
   const { status, data, errors, sent } = await resolve(references(count), document);
