@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Rejection } from './errors/gateway-error.ts';
+import { GatewayError, type Rejection } from './errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, and its result for the log and the metrics. */
 export type FieldResult = {
@@ -34,6 +34,12 @@ export type RequestState = {
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;
 };
+
+/** Notes an error in the response to a request. */
+export function noteError(state: RequestState, code: string, error: unknown): void {
+  state.errorCodes.push(code);
+  if (error instanceof GatewayError && error.rejection) state.rejection = error.rejection;
+}
 
 /** The result of a request for its log line and its span: `ok`, or the codes of its errors. */
 export function resultOf(errorCodes: string[]): string {

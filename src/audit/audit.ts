@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { toPublicError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Writes } from '../upstream/call.ts';
 import type { AnyMember, WriteObserver, WriteRequest } from '../upstream/operations.ts';
 import { shownInvoice } from '../upstream/responses.ts';
 import type { FileTarget } from '../upstream/targets.ts';
-import { codeOf, type OutcomeUnknown } from '../upstream/upstream-error.ts';
+import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
 
@@ -61,7 +62,7 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
       end({ outcome, code, invoiceId: shownInvoice(invoiceId) });
       return member;
     } catch (error) {
-      end({ outcome: null, code: codeOf(error) });
+      end({ outcome: null, code: toPublicError(error).code });
       throw error;
     }
   }

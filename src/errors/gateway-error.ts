@@ -2,8 +2,8 @@ import { shorten } from '../lib/short-text.ts';
 
 /*
  * The errors of the gateway. Every error in a response has a message, a `code`, the `requestId` and `retryable`. It reveals
- * nothing else: no URL, no stack, no body of the service. Only graphql/error-format.ts and http-error-format.ts format errors
- * for responses.
+ * nothing else: no URL, no stack, no body of the service. `entryOf` makes the entry
+ * of every error in a response.
  */
 
 /** Why a token is rejected, for the log and a metric. The client learns only that it is rejected. */
@@ -40,6 +40,17 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+/** An error whose code and message are meant for the client. Every other error is a bug, and is masked. */
+export abstract class PublicError extends Error {
+  abstract readonly code: string;
+  /** Whether the same request may be sent again, unchanged. */
+  abstract readonly retryable: boolean;
+  /** After how many seconds the client may try again. */
+  abstract readonly retryAfterS: number | undefined;
+  /** The faults of an input, for `BAD_USER_INPUT`. Undefined for a single fault without a path. */
+  abstract readonly faults: readonly unknown[] | undefined;
+}
+
 /** What belongs to a code: the HTTP status of a response that has no data, and whether the same request may be sent again, unchanged. */
 type CodeRow = { status?: number; retryable?: boolean };
 
@@ -57,18 +68,23 @@ const gatewayCodes = {
   IDEMPOTENCY_KEY_REUSED: {},
   IDEMPOTENCY_KEY_SETTLED: {},
   IDEMPOTENCY_UNAVAILABLE: { retryable: true },
+  BAD_REQUEST: { status: 400 },
+  NOT_FOUND: { status: 404 },
+  METHOD_NOT_ALLOWED: { status: 405 },
+  REQUEST_TIMEOUT: { status: 408, retryable: true },
+  PAYLOAD_TOO_LARGE: { status: 413 },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415 },
+  INTERNAL_SERVER_ERROR: { status: 500 },
 } satisfies Record<string, CodeRow>;
 
 type GatewayCode = keyof typeof gatewayCodes;
 
-/** An error of the gateway whose message is meant for the client. */
-export class GatewayError extends Error {
+/** An error of the gateway itself. */
+export class GatewayError extends PublicError {
   readonly code: GatewayCode;
   readonly retryable: boolean;
   readonly http: { status: number; headers: Record<string, string> } | undefined;
-  /** The faults of an input, for `BAD_USER_INPUT`. Undefined for a single fault without a path. */
   readonly faults: readonly unknown[] | undefined;
-  /** After how many seconds the client may try again. */
   readonly retryAfterS: number | undefined;
   /** Why the token of the request is rejected. */
   readonly rejection: Rejection | undefined;
@@ -79,15 +95,17 @@ export class GatewayError extends Error {
     options: {
       headers?: Record<string, string>;
       faults?: unknown[];
+      /** The HTTP status, if it is another than that of the code. */
+      status?: number | undefined;
       retryAfterS?: number;
       rejection?: Rejection;
     } = {},
   ) {
     super(message);
-    const { status, retryable = false }: CodeRow = gatewayCodes[code];
+    const row: CodeRow = gatewayCodes[code];
+    const { status = row.status, headers, retryAfterS } = options;
     this.code = code;
-    this.retryable = retryable;
-    const { headers, retryAfterS } = options;
+    this.retryable = row.retryable ?? false;
     const pause = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) };
     this.http = status === undefined ? undefined : { status, headers: { ...headers, ...pause } };
     this.retryAfterS = retryAfterS;
@@ -131,23 +149,51 @@ export function limitExceeded(what: string, limit: number): GatewayError {
   );
 }
 
-/** A request that is rejected for reasons of HTTP. The message, if there is one, is meant for the client. */
-export class InvalidRequest extends Error {
-  readonly statusCode: 400 | 406 | 413 | 415 | 431;
+/** Codes and messages for requests that are rejected for reasons of HTTP, by status. */
+const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
+const httpErrors: Record<number, readonly [code: GatewayCode, message: string]> = {
+  400: malformed,
+  404: ['NOT_FOUND', 'There is no such path.'],
+  405: ['METHOD_NOT_ALLOWED', 'This path does not support the method.'],
+  406: ['BAD_REQUEST', 'The Accept header allows none of the supported media types.'],
+  408: ['REQUEST_TIMEOUT', 'The request arrived too slowly, and was not executed.'],
+  413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
+  431: malformed,
+};
 
-  constructor(statusCode: 400 | 406 | 413 | 415 | 431, message?: string) {
-    super(message);
-    this.statusCode = statusCode;
-  }
+const internalError = new GatewayError('INTERNAL_SERVER_ERROR', 'Internal server error');
+
+/** The error for a request that is rejected for reasons of HTTP. Any other status than those above is that of a bug, and is masked. */
+export function httpError(status = 500, message?: string): GatewayError {
+  const known = httpErrors[status];
+  return known ? new GatewayError(known[0], message ?? known[1], { status }) : internalError;
 }
 
-export const internalError = {
-  message: 'Internal server error',
-  code: 'INTERNAL_SERVER_ERROR',
-} as const;
-
 /** The longest message, in characters. Messages of graphql-js and Apollo Server repeat parts of a request. */
-export const MAX_MESSAGE_LENGTH = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** What an error says to the client. */
+export type Description = Pick<PublicError, 'code' | 'message' | 'retryable'> & {
+  retryAfterS?: number | undefined;
+  faults?: unknown;
+};
+
+/** An error as the client learns of it: itself, or an internal error in place of an unexpected one. */
+export function toPublicError(error: unknown): PublicError {
+  return error instanceof PublicError ? error : internalError;
+}
+
+/** The entry in the `errors` of a response. */
+export function entryOf(
+  { code, message, retryable, retryAfterS, faults }: Description,
+  requestId: string | undefined,
+) {
+  const shown = shorten(message, MAX_MESSAGE_LENGTH);
+  // An error without a list of faults is itself the only fault.
+  const all = faults ?? (code === 'BAD_USER_INPUT' ? [{ path: [], message: shown }] : undefined);
+  return { message: shown, extensions: { code, requestId, retryable, retryAfterS, faults: all } };
+}
 
 /** The part of an unexpected error that may be logged. Its other properties may contain a token. */
 export function loggable(error: unknown) {

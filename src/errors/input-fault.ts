@@ -8,24 +8,19 @@ export type Path = PropertyKey[];
 /** The faults that one error reports. */
 const MAX_FAULTS = 100;
 
-type ToError = (message: string, faults: InputFault[]) => Error;
-
-const badInput: ToError = (message, faults) =>
-  new GatewayError('BAD_USER_INPUT', message, { faults });
-
 /** Adds a fault, whose message is a sentence. Throws the error of all faults if there are too many for one error. */
-export function addFault(faults: InputFault[], fault: InputFault, toError = badInput): void {
-  if (faults.length === MAX_FAULTS) throw faultsError(faults, toError, `more than ${MAX_FAULTS}`);
+export function addFault(faults: InputFault[], fault: InputFault, status?: 400): void {
+  if (faults.length === MAX_FAULTS) throw faultsError(faults, status, `more than ${MAX_FAULTS}`);
   faults.push(fault);
 }
 
-/** The error that reports these faults. */
+/** The error that reports these faults: with status 400 that of the whole request. */
 export function faultsError(
   faults: InputFault[],
-  toError = badInput,
+  status?: 400,
   count = String(faults.length),
-): Error {
+): GatewayError {
   const first = faults[0]?.message ?? '';
   const message = count === '1' ? first : `The input has ${count} faults. The first: ${first}`;
-  return toError(message, faults);
+  return new GatewayError('BAD_USER_INPUT', message, { faults, status });
 }

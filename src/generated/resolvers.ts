@@ -28,8 +28,8 @@ export type ApproverInput = {
   /** The approver's identifier, an integer of up to 1,000 digits. Send it as a text. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
   /**
-   * The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. A
-   * router of a federated graph may round such a number before the gateway sees it.
+   * The claim limit. The gateway rejects a number that a double cannot represent exactly. A router of a federated graph
+   * may round such a number before the gateway sees it.
    */
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */

@@ -4,7 +4,6 @@ import {
   type GraphQLFormattedError,
   type GraphQLSchema,
   Kind,
-  type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
@@ -31,8 +30,6 @@ export class GraphqlDocument {
   ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
   /** The faults of an invalid document. These are no Error objects, which would keep in memory what their stacks refer to. */
   faults: readonly GraphQLFormattedError[] = [];
-  /** The operations in which doubles can represent all numbers exactly, as far as they were executed. */
-  readonly exact = new WeakSet<OperationDefinitionNode>();
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
   conditions: ReadonlySet<string> | undefined;
   /** The plan of each operation, for each combination of values of the variables in `@include` and `@skip`. */

@@ -2,11 +2,15 @@ import { hash } from 'node:crypto';
 import type { DocumentStore } from '@apollo/server';
 import {
   type DocumentNode,
+  type FloatValueNode,
   GraphQLError,
   type GraphQLFormattedError,
+  GraphQLID,
   type GraphQLSchema,
   getLocation,
+  getNamedType,
   getOperationAST,
+  type IntValueNode,
   Source,
   specifiedRules,
   type ValidationRule,
@@ -15,6 +19,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { isExact } from '../lib/json.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
@@ -128,7 +133,7 @@ export class Documents implements DocumentStore {
     try {
       const ast = parseWithinLimits(source, schema, maxWritesPerOperation);
       source.body = ''; // Otherwise the line and column would be computed of thousands of places that an error may name.
-      const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
+      const rules = introspection ? baseRules : [...baseRules, noIntrospection];
       // If there are more, a tenth error says so.
       const options = { maxErrors: 10 - 1, hideSuggestions: !introspection };
       const errors = validate(schema, ast, rules, options);
@@ -142,6 +147,22 @@ export class Documents implements DocumentStore {
     return document;
   }
 }
+
+/**
+ * Rejects numbers that a double cannot represent exactly. graphql-js would send 1e400 as null, and 9007199254740993 as another
+ * number.
+ */
+const exactNumbers: ValidationRule = (context) => {
+  const check = (node: IntValueNode | FloatValueNode) => {
+    // An ID is a text, so its digits are kept.
+    if (getNamedType(context.getInputType()) === GraphQLID || isExact(node.value)) return;
+    const message = 'A number in the document cannot be sent exactly.';
+    context.reportError(new GraphQLError(message, { nodes: node }));
+  };
+  return { IntValue: check, FloatValue: check };
+};
+
+const baseRules = [...specifiedRules, exactNumbers];
 
 /** Rejects fields that reveal the schema: introspection, and `_service { sdl }` (docs/decisions/0008). */
 const noIntrospection: ValidationRule = (context) => ({

@@ -11,16 +11,14 @@ import {
   type ExecutionResult,
   execute,
   type FormattedExecutionResult,
-  GraphQLError,
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, httpError, PublicError } from '../errors/gateway-error.ts';
 import type { FieldResult, RequestState } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { Operation } from '../upstream/operations.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { GraphqlDocument } from './document.ts';
 import type { FormatError } from './error-format.ts';
@@ -33,11 +31,11 @@ export function createExecution(
   formatError: FormatError,
   observe: FieldObserver,
 ): ApolloServerPlugin<RequestContext> {
-  const format = (error: GraphQLError | GatewayError) =>
-    formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
   const toResponse = ({ data = null, errors = [] }: ExecutionResult, http: HTTPGraphQLHead) => {
     for (const error of errors) setHead(http, error);
-    return errors.length > 0 ? { errors: errors.map(format), data } : { data };
+    return errors.length > 0
+      ? { errors: errors.map((error) => formatError(error.toJSON(), error)), data }
+      : { data };
   };
   const listener: GraphQLRequestListener<RequestContext> = {
     responseForOperation({ operation, request, contextValue, response: { http } }) {
@@ -65,10 +63,9 @@ export function createExecution(
           const response = respond(toResponse(result, http));
           return isPromise(response) ? await response : response;
         } catch (error) {
-          const isRejection = error instanceof GraphQLError || error instanceof GatewayError;
-          if (!isRejection) throw error; // This is a bug of the gateway.
+          if (!(error instanceof GatewayError)) throw error; // This is a bug of the gateway.
           setHead(http, error);
-          return respond({ errors: [format(error)] });
+          return respond({ errors: [formatError({ message: error.message }, error)] });
         } finally {
           report(state, observe, span);
         }
@@ -79,24 +76,22 @@ export function createExecution(
 }
 
 /** Sets the status and headers that an error asks for. */
-function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): void {
+function setHead(head: HTTPGraphQLHead, error: Error): void {
   const cause = unwrapResolverError(error);
-  const isOurs = cause instanceof UpstreamError || cause instanceof GatewayError;
-  if (isOurs && cause.retryAfterS !== undefined) {
+  if (!(cause instanceof PublicError)) return;
+  if (cause.retryAfterS !== undefined) {
     // The whole request may be sent again when the last of its fields may.
     const others = Number(head.headers.get('retry-after') ?? 0);
     head.headers.set('retry-after', String(Math.max(cause.retryAfterS, others)));
   }
   const http = cause instanceof GatewayError ? cause.http : undefined;
-  // An error of compiled code may have no extensions.
-  const status = http?.status ?? ('extensions' in error && error.extensions?.http?.status);
   // Status 503 is for a whole request. If only one list has no memory or time, the response has the others.
-  if (!status || status === 503) return;
-  head.status = status;
-  for (const [name, value] of Object.entries(http?.headers ?? {})) head.headers.set(name, value);
+  if (!http || http.status === 503) return;
+  head.status = http.status;
+  for (const [name, value] of Object.entries(http.headers)) head.headers.set(name, value);
 }
 
-/** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */
+/** Executes an operation. Rejects with a GatewayError if nothing can be executed. */
 async function run(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
@@ -106,8 +101,7 @@ async function run(
   limits: ResponseLimits | null,
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
-    const extensions = { code: 'BAD_REQUEST', http: { status: 400 } };
-    throw new GraphQLError('Subscriptions are not supported.', { extensions });
+    throw httpError(400, 'Subscriptions are not supported.');
   }
   checkInput(document, operation, variables);
   const { idempotencyResponseName: responseName } = contextValue.scope ?? {};
@@ -133,17 +127,12 @@ async function run(
     const again = await runCompiled(1);
     if (again?.data !== undefined) result = again;
   }
-  if (result.data === undefined) throw invalidVariables();
+  // `checkInput` has accepted the variables, and graphql-js rejects them, so nothing was executed. Its message would repeat the values.
+  if (result.data === undefined) {
+    const message = 'The variables do not match their types.';
+    throw new GatewayError('BAD_USER_INPUT', message, { status: 400 });
+  }
   return result;
-}
-
-/**
- * The error for variables that graphql-js rejects, although `checkInput` has accepted them: nothing was executed. The message of
- * graphql-js is not used, because it repeats the values.
- */
-function invalidVariables(): GraphQLError {
-  const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 } };
-  return new GraphQLError('The variables do not match their types.', { extensions });
 }
 
 /** Counts the results of root fields, notes those of writes for the log, and marks the span of a failure. */

@@ -6,7 +6,7 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
+import { GatewayError, httpError } from '../errors/gateway-error.ts';
 import { toJson } from '../lib/json.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
 import { type DocumentOptions, Documents } from './documents.ts';
@@ -120,7 +120,7 @@ function headersOf({ method, headers }: GraphqlRequest): HeaderMap {
   return read;
 }
 
-/** Reads how a request names its document. Throws an InvalidRequest. */
+/** Reads how a request names its document. Throws a GatewayError. */
 function documentRequestOf(body: unknown, parameters: URLSearchParams | undefined) {
   try {
     const given = parameters ? Object.fromEntries(parameters) : Object(body);
@@ -129,7 +129,7 @@ function documentRequestOf(body: unknown, parameters: URLSearchParams | undefine
     const { query, documentId, extensions } = documentRequest.parse(given);
     return { query: query ?? undefined, documentId, persistedQuery: extensions?.persistedQuery };
   } catch {
-    throw new InvalidRequest(400);
+    throw httpError(400);
   }
 }
 

@@ -1,8 +1,7 @@
 import {
-  type ASTNode,
   type ASTVisitor,
   coerceInputValue,
-  GraphQLError,
+  type GraphQLError,
   GraphQLID,
   type GraphQLInputType,
   getNamedType,
@@ -26,22 +25,13 @@ import { addFault, faultsError, type InputFault, type Path } from '../errors/inp
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument, Variables } from './document.ts';
 
-/** Throws `BAD_USER_INPUT` with all faults of variables that do not match their types, and of numbers that cannot be sent exactly. */
+/** Throws `BAD_USER_INPUT` with all faults of variables that do not match their types, or have numbers that cannot be sent exactly. */
 export function checkInput(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): void {
-  const nodes = new Set<ASTNode>();
-  const toError = (message: string, all: unknown) => {
-    const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 }, faults: all };
-    return new GraphQLError(message, { nodes: [...nodes], extensions });
-  };
   const faults: InputFault[] = [];
-  const add: AddFault = (node, path, message) => {
-    nodes.add(node);
-    addFault(faults, { path, message }, toError);
-  };
   let inputs: Input[] | undefined;
   const usesOf: UsesOf = (variable) => {
     inputs ??= inputsOf(document, operation);
@@ -49,13 +39,9 @@ export function checkInput(
       ({ value }) => value.kind === Kind.VARIABLE && value.name.value === variable,
     );
   };
-  if (!document.exact.has(operation)) checkLiterals(document, operation, add, usesOf);
-  checkVariables(document, operation, variables, add, usesOf);
-  if (faults.length > 0) throw faultsError(faults, toError);
+  checkVariables(document, operation, variables, (fault) => addFault(faults, fault, 400), usesOf);
+  if (faults.length > 0) throw faultsError(faults, 400);
 }
-
-/** Adds a fault of a part of the document. */
-type AddFault = (node: ASTNode, path: Path, message: string) => void;
 
 /** A value in a document that is no list and no object, with its type, and its path from the argument on. */
 type Input = { value: ValueNode; type: GraphQLInputType | undefined; path: Path };
@@ -93,32 +79,6 @@ function inputsIn(value: ValueNode, type: GraphQLInputType | undefined, path: Pa
 }
 
 /**
- * Adds a fault for each number in a document that a double cannot represent exactly, also in default values. graphql-js
- * would send 1e400 as null, and 9007199254740993 as another number.
- */
-function checkLiterals(
-  document: GraphqlDocument,
-  operation: OperationDefinitionNode,
-  add: AddFault,
-  usesOf: UsesOf,
-): void {
-  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) => {
-    if (!defaultValue) return [];
-    const [use] = usesOf(variable.name.value);
-    return inputsIn(defaultValue, use?.type, use?.path ?? []);
-  });
-  let areExact = true;
-  for (const { value, type, path } of [...defaults, ...inputsOf(document, operation)]) {
-    if (value.kind !== Kind.INT && value.kind !== Kind.FLOAT) continue;
-    // An ID is a text, so its digits are kept.
-    if ((type && getNamedType(type) === GraphQLID) || isExact(value.value)) continue;
-    areExact = false;
-    add(value, path, 'A number in the document cannot be sent exactly.');
-  }
-  if (areExact) document.exact.add(operation);
-}
-
-/**
  * Adds a fault for each value that does not match the type of its variable, and converts the numbers that `parseJson` kept
  * as objects. The messages of graphql-js are not used, because they repeat the whole input and suggest names of the schema.
  */
@@ -126,7 +86,7 @@ function checkVariables(
   { schema }: GraphqlDocument,
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
-  addFault: AddFault,
+  report: (fault: InputFault) => void,
   usesOf: UsesOf,
 ): void {
   for (const node of variableDefinitions) {
@@ -135,7 +95,7 @@ function checkVariables(
     if (!isInputType(type)) continue; // Validation has rejected such a document.
     const add = (problem: string, path: readonly PropertyKey[] = []) => {
       const [use] = usesOf(name);
-      addFault(node, [...(use?.path ?? []), ...path], `Variable "$${name}" ${problem}`);
+      report({ path: [...(use?.path ?? []), ...path], message: `Variable "$${name}" ${problem}` });
     };
     const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (given === undefined) {

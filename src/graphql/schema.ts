@@ -6,10 +6,9 @@ import {
   type GraphQLSchema,
   parse,
 } from 'graphql';
-import { clientDisconnected, missingToken } from '../errors/gateway-error.ts';
+import { clientDisconnected, missingToken, toPublicError } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { shownInvoice } from '../upstream/responses.ts';
-import { codeOf } from '../upstream/upstream-error.ts';
 import { type ArgumentCheck, argumentCheckOf } from './argument-checks.ts';
 import { createEntityResolver, type Entities } from './entities.ts';
 import type { RequestContext } from './request-context.ts';
@@ -85,8 +84,9 @@ function observed(
         const limiting = limited(Object(result), isWrite, context, info);
         return isPromise(limiting) ? await limiting : limiting;
       } catch (error) {
-        note(codeOf(error));
-        fail(span, codeOf(error));
+        const { code } = toPublicError(error);
+        note(code);
+        fail(span, code);
         throw error;
       }
     });

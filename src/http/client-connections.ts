@@ -9,8 +9,7 @@ import {
 } from 'node:http';
 import { Socket } from 'node:net';
 import { createIterationLimit } from '../admission/gate.ts';
-import { InvalidRequest } from '../errors/gateway-error.ts';
-import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
+import { entryOf, type GatewayError, httpError } from '../errors/gateway-error.ts';
 import { wallOffsetNow } from '../lib/suspension.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
@@ -44,9 +43,9 @@ class Connection {
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const largeHeaders = `The headers of the request are larger than ${maxHeaderSize} bytes. The token may be too long.`;
-const faults: Record<string, HttpFault> = {
-  HPE_HEADER_OVERFLOW: new InvalidRequest(431, largeHeaders),
-  [TIMEOUT]: { statusCode: 408 },
+const errors: Record<string, GatewayError> = {
+  HPE_HEADER_OVERFLOW: httpError(431, largeHeaders),
+  [TIMEOUT]: httpError(408),
 };
 
 /**
@@ -159,9 +158,9 @@ export class ClientConnections {
 function rejectMalformed(fault: string | undefined, socket: Socket) {
   const requestId = crypto.randomUUID();
   const { remoteAddress: address } = socket;
-  const error = faults[fault ?? ''] ?? { statusCode: 400 };
-  const { status, code: outcome, body } = toHttpError(error, requestId);
-  const text = JSON.stringify(body);
+  const error = errors[fault ?? ''] ?? httpError(400);
+  const { code: outcome, http: { status } = { status: 400 } } = error;
+  const text = JSON.stringify({ errors: [entryOf(error, requestId)] });
   const response = new ServerResponse(new IncomingMessage(socket));
   response.assignSocket(socket);
   const headers = { ...securityHeaders, 'content-type': JSON_TYPE };

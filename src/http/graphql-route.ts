@@ -9,7 +9,7 @@ import { type Client, type Memory, Reservation } from '../admission/memory.ts';
 import type { Authenticator, Credentials } from '../auth/authenticate.ts';
 import {
   clientDisconnected,
-  InvalidRequest,
+  httpError,
   missingToken,
   overloaded,
 } from '../errors/gateway-error.ts';
@@ -90,7 +90,7 @@ export function registerGraphqlRoute(
       request.trace = traceHeaders(request.headers);
       request.span = startRequestSpan(request, reply);
       const type = acceptedType(request.headers);
-      if (!type) throw new InvalidRequest(406);
+      if (!type) throw httpError(406);
       request.responseType = type;
       const credentials = authenticate(request, options);
       // Most requests wait for nothing here, and need no promise.
@@ -152,7 +152,7 @@ function admit(
   const { headers, disconnected: signal } = request;
   const { requests, memory, metrics } = options;
   if (credentials) request.state.caller = credentials.caller;
-  if (Number(headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
+  if (Number(headers['content-length']) > BODY_LIMIT) throw httpError(413);
   request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
   const begin = () => {
     const client = clientOf(request, requests);

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
-import { InvalidRequest } from '../errors/gateway-error.ts';
+import { type GatewayError, httpError } from '../errors/gateway-error.ts';
 import { memoLatest } from '../lib/memo.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 
@@ -43,9 +43,9 @@ export function responseType(headers: IncomingHttpHeaders): string {
  * none or several `Host` headers, an invalid one, a transfer coding other than `chunked`, and a compressed body. Returns the
  * error, or undefined.
  */
-export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
+export function findInvalidHeader(request: FastifyRequest): GatewayError | undefined {
   const { headers, raw } = request;
-  const badRequest = (message: string) => new InvalidRequest(400, message);
+  const badRequest = (message: string) => httpError(400, message);
   if (isRepeated(raw, 'host')) return badRequest('The request has several Host headers.');
   if (!hasValidHost(request)) return badRequest('The request has no valid Host header.');
   const transfer = headers['transfer-encoding'];
@@ -57,7 +57,7 @@ export function findInvalidHeader(request: FastifyRequest): InvalidRequest | und
   }
   const content = headers['content-encoding'] ?? 'identity';
   if (content.toLowerCase() !== 'identity') {
-    return new InvalidRequest(415, 'A request body must not be compressed.');
+    return httpError(415, 'A request body must not be compressed.');
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createIterationLimit, type Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
-import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
+import { httpError, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson, unusualNumber } from '../lib/json.ts';
 import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
@@ -72,17 +72,17 @@ function readBody(
     parts.push(part);
     // It exists as bytes, as text and as values at the same time.
     const memory = part.length * 4 + PART_BYTES;
-    if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
-    else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
+    if (bytes > BODY_LIMIT) fail(httpError(413));
+    else if (tiny.isTooMany(part.length)) fail(httpError(400));
     else if (reservation?.tryReserve(memory) === false) {
       const isTooLarge = reservation.neverFits(memory);
-      fail(isTooLarge ? new InvalidRequest(413) : overloaded(tooManyLarge));
+      fail(isTooLarge ? httpError(413) : overloaded(tooManyLarge));
     }
     // The parts of a body of ordinary length are read at once.
     else if (bytes > 65_536) pauseUntil(reading.enterIteration(admissionKey), raw);
   };
   const onEnd = () => end(null, Buffer.concat(parts));
-  const onError = () => end(new InvalidRequest(400));
+  const onError = () => end(httpError(400));
   // The event `end` will never come.
   if (raw.destroyed) onError();
   else raw.on('data', onPart).on('end', onEnd).on('error', onError);
@@ -106,7 +106,7 @@ function parse(body: Buffer): [error: Error | null, value?: unknown] {
     const isPlain = isShort && !unusualNumber.test(json);
     return [null, isPlain ? JSON.parse(json) : parseJson(json, jsonLimits)];
   } catch (error) {
-    if (!(error instanceof JsonLimitExceeded)) return [new InvalidRequest(400)];
+    if (!(error instanceof JsonLimitExceeded)) return [httpError(400)];
     return [limitExceeded(limitNames[error.limit], jsonLimits[error.limit])];
   }
 }

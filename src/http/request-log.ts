@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { httpError } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import { type RequestState, resultOf, traceFieldsOf } from '../request-state.ts';
 import { fail, startServerSpan } from '../telemetry/tracing.ts';
@@ -61,11 +62,11 @@ export function createRequestLog(
       if (!reply.raw.writableFinished) onDisconnect();
       else if (!disconnect.signal.aborted) logEnd(false);
     });
-    const reject = (statusCode: 400 | 408) => {
+    const reject = (status: 400 | 408) => {
       // Requests with other methods do not wait for a body. Their connection closes after their response.
       if (request.method !== 'POST') return;
       if (reply.raw.headersSent) request.raw.socket.destroy();
-      else sendError({ statusCode }, request, reply.header('connection', 'close'));
+      else sendError(httpError(status), request, reply.header('connection', 'close'));
     };
     connections.watchRequest({ message: request.raw, onDisconnect, reject });
     done();

@@ -1,4 +1,4 @@
-import { GatewayError, internalError } from '../errors/gateway-error.ts';
+import { PublicError } from '../errors/gateway-error.ts';
 import type { InputFault } from '../errors/input-fault.ts';
 
 /** The codes of failed calls, each with its message for clients, and with whether the same call may succeed later. */
@@ -51,7 +51,7 @@ type Details = Pick<UpstreamError, 'fault'> &
  * A failed call to the service. It contains only what may be logged, and nothing of the request or the response but `message` and
  * `faults`. The error of an HTTP client may carry the bearer token in its options.
  */
-export class UpstreamError extends Error {
+export class UpstreamError extends PublicError {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
   /** What `transport/send-once.ts` says. Undefined before the call has asked it; then the request may have been sent. */
@@ -87,13 +87,6 @@ export class UpstreamError extends Error {
   get retryAfterS(): number | undefined {
     return this.retryAfterMs === undefined ? undefined : Math.ceil(this.retryAfterMs / 1000);
   }
-}
-
-/** The code of an error in the response. */
-export function codeOf(error: unknown): string {
-  return error instanceof UpstreamError || error instanceof GatewayError
-    ? error.code
-    : internalError.code;
 }
 
 /** The error for a response to a read for which there is no memory. */

@@ -49,6 +49,18 @@ function expectRejected(result: Result, ...paths: (string | number)[][]) {
   expect(result).toMatchObject(expected);
 }
 
+/** Expects that the document is invalid because of a number, and that nothing was sent. */
+function expectInvalid(result: Result) {
+  const errors = [
+    {
+      message: 'A number in the document cannot be sent exactly.',
+      locations: [expect.anything()],
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    },
+  ];
+  expect(result).toMatchObject({ status: 400, data: undefined, errors, sent: [] });
+}
+
 const inexact = [
   ...['1e400', '-1e400', '1e-400', '9007199254740993', '-9007199254740993', '9007199254740993.0'],
   ...['9.007199254740993e15', '12345678901234567890', '0.1234567890123456789', '4e-324'],
@@ -62,9 +74,10 @@ test.each(Object.entries(ways))(
   'a claimLimit that a double changes is rejected %s',
   async (way, send) => {
     const path = way === 'as the only item' ? ['approvers'] : ['approvers', 0];
-    // The last one again, because documents are cached.
-    for (const number of [...inexact, '1180591620717411303424']) {
-      expectRejected(await send('claimLimit', 'Float', number), [...path, 'claimLimit']);
+    for (const number of inexact) {
+      const result = await send('claimLimit', 'Float', number);
+      if (inDocument.includes(way)) expectInvalid(result);
+      else expectRejected(result, [...path, 'claimLimit']);
     }
   },
 );
@@ -148,19 +161,6 @@ test.each([
   ]);
   const scalar = `mutation ($id: ID) { ${saveOf('[{ approverId: $id }]')} }`;
   expectFaults(await post(scalar, `{"id":${id}}`), ['approvers', 0, 'approverId']);
-});
-
-test('a number in an operation that is not executed is no fault', async () => {
-  const { service, gateway } = start();
-  const operations = `mutation A { ${saveOf('[{ claimLimit: 1e400 }]')} } mutation B { ${saveOf('[]')} }`;
-  for (const [operationName, status] of [
-    ['A', 400],
-    ['B', 200],
-  ] as const) {
-    const body = JSON.stringify({ query: operations, operationName });
-    expect((await gateway.post(body)).status).toBe(status);
-  }
-  expect(service.received.map(({ body }) => body)).toEqual(['[]']);
 });
 
 test('the last of two identifiers with the same name counts', async () => {
