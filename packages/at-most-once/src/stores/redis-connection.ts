@@ -147,17 +147,22 @@ export class RedisSession {
   }
 }
 
+/** Duplicates share its class, whose many methods take a while to create. */
+const anyClient = createClient({
+  disableOfflineQueue: true,
+  // The oldest protocol is all that scripts need, and every Redis, Valkey and proxy speaks it.
+  RESP: 2,
+  maintNotifications: 'disabled',
+  commandOptions: { timeout: 0 },
+});
+
 /** A client that makes one connection and queues nothing without it. @throws Error if the URL cannot be used */
 function newClient(url: string) {
   try {
-    return createClient({
+    // The client writes the address into `socket`, so each one needs its own.
+    return anyClient.duplicate({
       url,
       socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: false },
-      disableOfflineQueue: true,
-      // The oldest protocol is all that scripts need, and every Redis, Valkey and proxy speaks it.
-      RESP: 2,
-      maintNotifications: 'disabled',
-      commandOptions: { timeout: 0 },
     });
   } catch {
     // The original error holds the URL, and so the password.
