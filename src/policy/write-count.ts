@@ -89,7 +89,8 @@ export class WriteCount {
       const line =
         'cannot count writes in the store of idempotency keys: this process counts by itself';
       // The message of an error of the network may hold the address.
-      if (this.#mayLog()) this.#log.warn({ fault: codeOf(error) ?? Object(error).message }, line);
+      const { code, message }: { code?: unknown; message?: unknown } = Object(error);
+      if (this.#mayLog()) this.#log.warn({ fault: code ?? message }, line);
       return this.#countOwn(key, writes);
     }
   }
@@ -147,27 +148,11 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
 )`;
 
 async function countInPostgres(url: string): Promise<SharedCounter> {
-  const [{ default: pg }, { RateLimiterPostgres }, { postgresOptions }] = await Promise.all([
-    import('pg'),
+  const [{ RateLimiterPostgres }, { PostgresConnections }] = await Promise.all([
     import('rate-limiter-flexible'),
-    import('@ledger-gateway/at-most-once/postgres-options'),
+    import('@ledger-gateway/at-most-once/postgres-connections'),
   ]);
-  const pool = new pg.Pool({ ...postgresOptions(url), max: 2 });
-  // A connection that breaks fails its statement, and is removed.
-  const ignore = () => {};
-  pool.on('error', ignore).on('connect', (client) => void client.on('error', ignore));
-  const createTable = () =>
-    pool.query(TABLE).catch((error: unknown) => {
-      // After any other error, another process may have created the table at the same time.
-      if (codeOf(error) !== '42501') return;
-      throw new Error(`The database role may not create a table. Execute:\n${TABLE}`);
-    });
-  const query = (text: string, values: unknown[]) =>
-    pool.query(text, values).catch(async (error: unknown) => {
-      if (codeOf(error) !== '42P01') throw error;
-      await createTable();
-      return pool.query(text, values);
-    });
+  const connections = new PostgresConnections(url, TABLE, 2);
   const limiter = new RateLimiterPostgres({
     ...counterOptions,
     tableName: 'ledger_gateway_write_count',
@@ -175,10 +160,9 @@ async function countInPostgres(url: string): Promise<SharedCounter> {
     storeType: 'pool',
     // Without the names of the statements, because a pooler may not keep prepared ones.
     storeClient: {
-      query: (one: { text: string; values: unknown[] }) => query(one.text, one.values),
+      query: (one: { text: string; values: unknown[] }) =>
+        connections.execute(one.text, one.values),
     },
   });
-  return { limiter, close: () => pool.end() };
+  return { limiter, close: () => connections.close() };
 }
-
-const codeOf = (error: unknown): unknown => Object(error).code;

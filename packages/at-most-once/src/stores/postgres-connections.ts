@@ -4,18 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from '../store.ts';
-import { postgresOptions, TIMEOUT_MS } from './postgres-options.ts';
 import { TABLE } from './postgres-statements.ts';
 import { withoutValues } from './reported-error.ts';
+
+/** The time to connect, and for each statement, in milliseconds. */
+const TIMEOUT_MS = 1000;
 
 const READ_ONLY =
   'the server is a standby, or default_transaction_read_only is on for the server, the database or the role';
 
-/** For a role that may not create the table. */
-const MISSING_TABLE = `The database role may not create tables. Execute:\n${TABLE}`;
-
 const RIGHTS =
-  'The role needs SELECT, INSERT, UPDATE and DELETE on ledger_gateway_record, and EXECUTE on pg_control_system()';
+  'The role needs SELECT, INSERT, UPDATE and DELETE on the tables ledger_gateway_*, and EXECUTE on pg_control_system()';
 
 const NO_TLS =
   'PostgreSQL, or its pooler, has no TLS, which the URL asks for. Turn it on there, or write sslmode=disable if nobody else can read the network';
@@ -53,12 +52,15 @@ const reasons: Record<string, [reason: UnavailableReason, meaning?: string]> = {
 
 /** Connections to one server. Statements throw `StoreUnavailable`, or `ReplyLost` if it is not known what the server did. */
 export class PostgresConnections {
+  readonly #table: string;
   readonly #pool: pg.Pool;
   /** The connections on which the server has sent a warning. */
   readonly #warned = new WeakSet<pg.PoolClient>();
 
-  constructor(url: string) {
-    this.#pool = new pg.Pool({ ...postgresOptions(url), max: 10 });
+  /** @param table the statement that creates the table */
+  constructor(url: string, table = TABLE, max = 10) {
+    this.#table = table;
+    this.#pool = new pg.Pool({ ...postgresOptions(url), max });
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
     this.#pool.on('error', ignore).on('connect', (client) => {
@@ -70,7 +72,14 @@ export class PostgresConnections {
 
   /** Executes a statement. If the table is missing, creates it first. */
   execute(statement: string, values: unknown[]): Promise<pg.QueryResult> {
-    return this.#use((client) => execute(client, statement, values));
+    return this.#use((client) => {
+      const query = () => client.query(statement, values);
+      return query().catch(async (error: unknown) => {
+        if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
+        await this.#createTable(client);
+        return query();
+      });
+    });
   }
 
   /** Executes a statement as `execute` does, and undoes it. */
@@ -80,9 +89,19 @@ export class PostgresConnections {
       const missing = await client.query(
         "SELECT WHERE to_regclass('ledger_gateway_record') IS NULL",
       );
-      if (missing.rowCount === 1) await createTable(client);
+      if (missing.rowCount === 1) await this.#createTable(client);
       await client.query(statement, values);
       await client.query('ROLLBACK');
+    });
+  }
+
+  async #createTable(client: pg.PoolClient): Promise<void> {
+    await client.query(this.#table).catch((error: unknown) => {
+      const { reason } = failureOf(error, StoreUnavailable);
+      if (reason === 'loading') return; // Another process has created it.
+      if (reason !== 'unauthorized') throw error;
+      const message = `The database role may not create tables. Execute:\n${this.#table}`;
+      throw new StoreUnavailable('no_table', message);
     });
   }
 
@@ -112,25 +131,6 @@ export class PostgresConnections {
     const wait = sleep(TIMEOUT_MS, undefined, { ref: false });
     if (!this.#pool.ended) await Promise.race([this.#pool.end(), wait]);
   }
-}
-
-/** Executes a statement, and creates the table if it is missing. */
-async function execute(client: pg.PoolClient, statement: string, values: unknown[]) {
-  const query = () => client.query(statement, values);
-  return query().catch(async (error: unknown) => {
-    if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
-    await createTable(client);
-    return query();
-  });
-}
-
-async function createTable(client: pg.PoolClient): Promise<void> {
-  await client.query(TABLE).catch((error: unknown) => {
-    const { reason } = failureOf(error, StoreUnavailable);
-    if (reason === 'loading') return; // Another process has created it.
-    if (reason !== 'unauthorized') throw error;
-    throw new StoreUnavailable('no_table', MISSING_TABLE);
-  });
 }
 
 /** What a request to cancel a statement of a connection needs. */
@@ -211,4 +211,21 @@ function reportedFailure(error: pg.DatabaseError, Unknown: typeof StoreUnavailab
   const Failure = severity === 'ERROR' && !isBroken ? StoreUnavailable : Unknown;
   if (code === '42501') return new Failure(reason, `${reply}: ${words}. ${RIGHTS}`);
   return new Failure(reason, `${reply}: ${meaning ?? words}`);
+}
+
+/** How a pool connects to the server of a URL. */
+export function postgresOptions(url: string) {
+  const isLike = (value: string) => new RegExp(`[?&]${value}(&|$)`).test(url);
+  return {
+    // In `pg`, these modes are the same as `verify-full`, but it prints a warning about them, which is no line of the log.
+    connectionString: isLike('uselibpqcompat=true')
+      ? url
+      : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'),
+    // `pg` ignores this parameter of a URL.
+    enableChannelBinding: isLike('enableChannelBinding=true'),
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'ledger-gateway',
+  };
 }

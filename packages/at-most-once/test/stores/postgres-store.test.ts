@@ -10,7 +10,7 @@ import {
 } from '../../../../testkit/postgres.ts';
 import { startTcp } from '../../../../testkit/tcp-server.ts';
 import { ReplyLost } from '../../src/store.ts';
-import { postgresOptions } from '../../src/stores/postgres-options.ts';
+import { postgresOptions } from '../../src/stores/postgres-connections.ts';
 import { PostgresStore } from '../../src/stores/postgres-store.ts';
 import { errorMessage, startPostgresProxy } from '../support/postgres-proxy.ts';
 import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
@@ -379,7 +379,7 @@ describePostgres('a PostgreSQL server', () => {
     await server.query('CREATE ROLE unprivileged LOGIN');
     await server.query('GRANT ALL ON ledger_gateway_record TO unprivileged');
     expect(await failureOf(server.url.replace('postgres@', 'unprivileged@'))).toBe(
-      'unauthorized: PostgreSQL reports the error 42501: permission denied for function pg_control_system. The role needs SELECT, INSERT, UPDATE and DELETE on ledger_gateway_record, and EXECUTE on pg_control_system()',
+      'unauthorized: PostgreSQL reports the error 42501: permission denied for function pg_control_system. The role needs SELECT, INSERT, UPDATE and DELETE on the tables ledger_gateway_*, and EXECUTE on pg_control_system()',
     );
     await server.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
   });
