@@ -37,8 +37,10 @@ function faultsOf(issue: z.core.$ZodIssue, keys: readonly string[]): string[] {
     path.length === 0 ? message : `${z.core.toDotPath(path)}: ${message}`;
   if (issue.code !== 'unrecognized_keys') return [at(issue.path, issue.message)];
   return issue.keys.map((key) => {
+    const path = [...issue.path, key];
+    if (keys.includes(key)) return at(path, 'is a key of another object');
     const meant = keys.find((name) => name.startsWith(key)) ?? closest(key, keys);
-    return at([...issue.path, key], `is unknown. Did you mean ${meant}?`);
+    return at(path, `is unknown. Did you mean ${meant}?`);
   });
 }
 

@@ -80,6 +80,8 @@ test.each([
     'operations.saveAprovers: is unknown. Did you mean saveApprovers?',
   ],
   ['{"operations": {"workflowAction.UPGRADE": {}}}', 'Did you mean workflowAction.UPGRADE_TO_HQ?'],
+  ['{"saveApprovers": {}}', 'saveApprovers: is a key of another object'],
+  ['{"operations": {"writes": {}}}', 'operations.writes: is a key of another object'],
   ['{"operations": {"settleWrites": {}}}', 'operations.settleWrites: is unknown'],
   ['{"operations": {"__proto__": {}}}', 'has the key "__proto__"'],
   ['{"writes": {"claims": {"__proto__": ["a"]}}}', 'has the key "__proto__"'],
