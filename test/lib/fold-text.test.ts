@@ -10,16 +10,23 @@ import {
 const all = Array.from({ length: 0x110000 }, (_, n) => n)
   .filter((n) => n < 0xd800 || n > 0xdfff)
   .map((n) => String.fromCodePoint(n));
+const isUnassigned = (char: string) => /[\p{Cn}\p{Co}]/u.test(char);
+const assigned = all.filter((char) => !isUnassigned(char));
 
 /** The characters that have another folded form when they are changed. */
 function differing(change: (char: string) => string): string {
-  const changed = all.map((char) => [char, change(char)] as const);
+  const changed = assigned.map((char) => [char, change(char)] as const);
   const others = changed.filter(([char, next]) => next !== char);
   return others.flatMap(([char, next]) => (foldText(next) === foldText(char) ? [] : char)).join('');
 }
 
 test('a folded text is not folded further', () => {
   expect(differing(foldText)).toBe('');
+});
+
+test('what Unicode has not assigned stays as it is', () => {
+  const text = all.filter(isUnassigned).join('');
+  expect(foldText(text) === text).toBe(true);
 });
 
 test.each(['NFC', 'NFD', 'NFKC', 'NFKD'])('a text in %s has the same folded form', (form) => {
@@ -31,7 +38,7 @@ test.each(['NFC', 'NFD', 'NFKC', 'NFKD'])('a text in %s has the same folded form
 });
 
 test('texts that differ by letter case only have the same folded form', () => {
-  const cased = all.filter((char) => /\p{Changes_When_Casemapped}/u.test(char));
+  const cased = assigned.filter((char) => /\p{Changes_When_Casemapped}/u.test(char));
   const text = cased.join('');
   const missing = cased.flatMap((char) => {
     const equal = text.match(new RegExp(char, 'giu')) ?? [];
