@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { describe, expect, test } from '@jest/globals';
-import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newIntent } from '../src/index.ts';
 import { hash } from '../src/token.ts';
 import type { NewPage } from './new-page.ts';
@@ -21,11 +20,17 @@ import {
 
 const token = tokenOf('ada');
 
+/** Loads pages one after the other. A page that fails ends it. */
+let worker: Worker | undefined;
+afterAll(() => worker?.terminate());
+
 /** Loads the package in a new page, and returns what it shows in the end, and what its storage holds then. */
 async function load(page: Partial<NewPage> & { url: string }) {
-  const workerData: NewPage = { token, ...page };
-  const worker = new Worker(new URL('new-page.ts', import.meta.url), { workerData });
-  closeAfterTest(() => worker.terminate());
+  // Without NODE_COMPILE_CACHE, which would keep the modules of each page.
+  worker ??= new Worker(new URL('new-page.ts', import.meta.url), { env: {} }).once('exit', () => {
+    worker = undefined;
+  });
+  worker.postMessage({ token, ...page } satisfies NewPage);
   // It rejects if the page fails.
   const [{ result, stored }] = await once(worker, 'message');
   return { result, stored };
