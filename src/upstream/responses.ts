@@ -68,7 +68,7 @@ const labels = ['OK', 'FAILED', 'NO_MORE_INVOICES', 'NOT_PERMITTED'];
 
 const isInt32 = guardOf(int32);
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeOf(value) === 'object';
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The error for a value of another type, with its place in the response, but without the value. `shown` is for the client. */
 function unexpected(place: string, expected: string, value: unknown, shown?: string) {

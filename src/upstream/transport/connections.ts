@@ -22,7 +22,7 @@ export type ConnectionOptions = {
 const REST_MS = 50;
 /** How long a connection is used, in milliseconds. A further one may lead to another address or instance of the service. */
 const LIFE_MS = 300_000;
-/** How many connections that have rested may be idle. */
+/** How many connections that have rested may be idle. If there are more, those that were idle for longest are closed. */
 const MAX_RESTED = 512;
 
 /** The longest time after which an idle connection is used for a write, in milliseconds. */
@@ -53,9 +53,8 @@ type Open = Connection & {
 export class Connections implements ConnectionSource {
   readonly #options: ConnectionOptions;
   readonly #keepAlive: KeepAlive;
-  /** Those that rest, and those that have rested. The ones that were idle for longest come first. */
-  readonly #resting: Open[] = [];
-  readonly #rested: Open[] = [];
+  /** Those that are idle. The ones that were idle for longest come first, and those that still rest come last. */
+  readonly #idle: Open[] = [];
   #connect: ReturnType<typeof createConnector>;
   /** A connection of an earlier generation is not used again. */
   #generation = 0;
@@ -90,7 +89,7 @@ export class Connections implements ConnectionSource {
     const isCurrent = this.#isShared && open.generation === this.#generation;
     if (!isCurrent) return void open.dispatcher.close(() => {});
     open.idleSince = performance.now();
-    this.#resting.push(open);
+    this.#idle.push(open);
   }
 
   /** Uses these files for new connections. Idle connections are closed, and those in use close after their response. */
@@ -102,7 +101,7 @@ export class Connections implements ConnectionSource {
   /** Closes the idle connections; those in use close after their response. */
   close(): void {
     this.#generation += 1;
-    for (const idle of [...this.#rested.splice(0), ...this.#resting.splice(0)]) destroy(idle);
+    for (const open of this.#idle.splice(0)) destroy(open);
   }
 
   /** One connector for many connections, so that files are parsed once. Its timeout is longer than any deadline. */
@@ -116,18 +115,21 @@ export class Connections implements ConnectionSource {
    */
   #reuseIdle(effect: 'read' | 'write'): Open | undefined {
     const now = performance.now();
-    this.#endRests(now);
-    const rested = this.#rested;
-    const isUsable = ({ expires, socket }: Open) =>
+    const idle = this.#idle;
+    const hasRested = ({ idleSince }: Open) => now - idleSince >= REST_MS;
+    if (idle.length > MAX_RESTED) {
+      const tooMany = idle.findLastIndex(hasRested) + 1 - MAX_RESTED;
+      for (const open of idle.splice(0, Math.max(0, tooMany))) destroy(open);
+    }
+    const isUsable = (open: Open) =>
       // If a response came early, the rest of its request may still be waiting to be sent.
-      now < expires && socket?.writableLength === 0;
+      hasRested(open) && now < open.expires && open.socket?.writableLength === 0;
     const isRead = effect === 'read';
-    const index = isRead ? rested.findIndex(isUsable) : rested.findLastIndex(isUsable);
-    const open = rested[index];
+    const open = isRead ? idle.find(isUsable) : idle.findLast(isUsable);
     if (!open) return undefined;
     const idleMs = now - open.idleSince;
     if (!isRead && idleMs > this.#keepAlive.certainMs) return undefined;
-    rested.splice(index, 1);
+    remove(idle, open);
     open.idleMs = idleMs;
     return open;
   }
@@ -167,20 +169,10 @@ export class Connections implements ConnectionSource {
     return open;
   }
 
-  /** Lets connections be used that have rested. If they are too many, those that were idle for longest are closed. */
-  #endRests(now: number): void {
-    for (let [first] = this.#resting; first; [first] = this.#resting) {
-      if (now - first.idleSince < REST_MS) break;
-      this.#resting.shift();
-      this.#rested.push(first);
-      if (this.#rested.length > MAX_RESTED) destroy(this.#rested.shift());
-    }
-  }
-
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
   #onClose(open: Open, { code = '', message }: { code?: string; message: string }): void {
     const now = performance.now();
-    if (remove(this.#rested, open) || remove(this.#resting, open)) {
+    if (remove(this.#idle, open)) {
       destroy(open);
       open.idleMs = now - open.idleSince;
     }
@@ -200,8 +192,8 @@ export class Connections implements ConnectionSource {
 const isBreak = /^UND_ERR_SOCKET$|^E/;
 
 /** Closes a connection at once, without waiting for its request. */
-function destroy(open: Open | undefined): void {
-  open?.dispatcher.destroy(() => {});
+function destroy(open: Open): void {
+  open.dispatcher.destroy(() => {});
 }
 
 /**
