@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { type GatewayError, httpError } from '../errors/gateway-error.ts';
 import { memoLatest } from '../lib/memo.ts';
-import { isRepeated } from '../lib/repeated-header.ts';
 
 /** The headers of every response: an API must not be framed, sniffed, cached or embedded. The page of the explorer has a policy of its own. */
 export const securityHeaders = {
@@ -46,8 +45,7 @@ export function responseType(headers: IncomingHttpHeaders): string {
 export function findInvalidHeader(request: FastifyRequest): GatewayError | undefined {
   const { headers, raw } = request;
   const badRequest = (message: string) => httpError(400, message);
-  if (isRepeated(raw, 'host')) return badRequest('The request has several Host headers.');
-  if (!hasValidHost(request)) return badRequest('The request has no valid Host header.');
+  if (!hasValidHost(request)) return badRequest('The request needs exactly one valid Host header.');
   const transfer = headers['transfer-encoding'];
   if (transfer !== undefined && raw.httpVersion === '1.0') {
     return badRequest('HTTP/1.0 has no transfer codings.');
@@ -69,7 +67,8 @@ export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
-const isHost = memoLatest((host) => URL.canParse(`http://${host}`));
+/** Several headers are joined by a comma and a space. */
+const isHost = memoLatest((host) => !host.includes(' ') && URL.canParse(`http://${host}`));
 
 /** Whether a request has a valid `Host` header, or needs none: load balancers use HTTP/1.0 for health checks. */
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {

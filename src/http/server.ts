@@ -34,7 +34,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       const line = connections.handleError(error, socket);
       if (line && mayLog()) log.info(line, 'request');
     },
-    serverFactory: (handle) => connections.createServer(timeouts, handle),
+    serverFactory: (handle) => connections.createServer(nodeOptions, handle),
   });
   app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
@@ -49,12 +49,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-/** Timeouts in milliseconds. */
-const timeouts = {
+/** The options of Node's server. Timeouts are in milliseconds. */
+const nodeOptions = {
   requestTimeout: 600_000, // Enough for 17 MiB over a slow connection, which takes a place of its own caller only.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
+  // Several headers of a name are joined also where Node would silently keep the first one, such as `Host` and `Authorization`.
+  joinDuplicateHeaders: true,
   // A hook checks the header. Node would respond itself, and then execute the next request of the connection.
   requireHostHeader: false,
 };

@@ -143,8 +143,8 @@ test.each([
 });
 
 test.each([
-  ['Host: a\nHost: b', 400, 'several Host'],
-  ...['Host:', 'Host: [', 'Host: a b', 'Host: a:99999', 'Host: %'].map(
+  ['Host: a\nHost: b', 400, 'exactly one valid Host'],
+  ...['Host:', 'Host: a\nHost:', 'Host: [', 'Host: a b', 'Host: a:99999', 'Host: %'].map(
     (host) => [host, 400, 'valid Host'] as const,
   ),
   ['Host: a\nContent-Encoding: gzip', 415, 'compressed'],
