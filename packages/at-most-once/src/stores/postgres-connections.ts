@@ -143,9 +143,9 @@ const backendSchema = z.object({
 
 /**
  * Cancels a statement that is late, and closes its connection when it has ended. Until then, its backend still runs, for
- * example waiting for a standby that hangs, and no other connection may take its place: or else a store that hangs would
- * use up the connections of the server. The connection is not used again, because a request to cancel may still be on its
- * way, and would cancel the next statement.
+ * example waiting for a standby that hangs, which neither `statement_timeout` nor `client_connection_check_interval` ends. No
+ * other connection may take its place: or else a store that hangs would use up the connections of the server. The connection is
+ * not used again, because a request to cancel may still be on its way, and would cancel the next statement.
  */
 async function cancel(client: pg.PoolClient): Promise<void> {
   const end = () => true;
