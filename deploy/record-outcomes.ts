@@ -13,9 +13,9 @@ import { json, type Reply, reply, startStub } from '../testkit/service.ts';
 import { temporaryFolder } from '../testkit/temporary-folder.ts';
 
 /*
- * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, and what
- * `settleWrites` returns for it, to test/fixtures/recorded-outcomes, and the lines of the audit record to
- * test/fixtures/audit-lines. Each later version must read them. The release runs it.
+ * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, the
+ * document of the write, and what `settleWrites` returns for it, to test/fixtures/recorded-outcomes, and the lines of
+ * the audit record to test/fixtures/audit-lines. Each later version must read them. The release runs it.
  */
 
 const [version] = process.argv.slice(2);
@@ -67,20 +67,24 @@ async function start(service: string, name: string) {
   return { gateway, send };
 }
 
-const documentOf = (name: string) =>
+const exampleOf = (name: string) =>
   readFileSync(new URL(`examples/operations/${name}.graphql`, root), 'utf8');
-const settling = documentOf('SettleWrites');
+const settling = exampleOf('SettleWrites');
 
 const operations = ledger.operations.filter(({ effect }) => effect === 'write');
+const documents = Object.fromEntries(
+  operations.map(({ name, field, action }) => {
+    const example = () => exampleOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
+    return [name, action === undefined ? example() : `mutation { ${writes[name]} }`];
+  }),
+);
 
 /** Sends each write with a key of its own, and returns what the store keeps, and what settling returns for it. */
 async function record(service: string, what: string) {
   const { gateway, send } = await start(service, what);
   const answers: object[] = [];
-  for (const { name, field, action } of operations) {
+  for (const [name, document] of Object.entries(documents)) {
     const key = `${name}-${what}`;
-    const example = () => documentOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
-    const document = action === undefined ? example() : `mutation { ${writes[name]} }`;
     await send(document, {}, key);
     const { settleWrites } = await send(settling, { idempotencyKey: key });
     answers.push({ key, writes: settleWrites.writes });
@@ -110,7 +114,8 @@ for (const [name, next] of Object.entries(others)) {
 }
 const file = new URL(`test/fixtures/recorded-outcomes/${version}.json`, root);
 const lines = keys.map((key) => JSON.stringify(key)).join(',\n');
-writeFileSync(file, `{"completeness":${JSON.stringify(completeness)},"keys":[\n${lines}\n]}\n`);
+const head = JSON.stringify({ completeness, documents }).slice(0, -1);
+writeFileSync(file, `${head},"keys":[\n${lines}\n]}\n`);
 copyFileSync(auditFile, new URL(`test/fixtures/audit-lines/${version}.jsonl`, root));
 
 await Promise.all([reference.close(), issuer.close(), closeAll()]);
