@@ -113,7 +113,7 @@ function inspect(document: DocumentNode, schema: GraphQLSchema) {
   let [isCompilable, selectsEnum] = [true, false];
   const visitor: ASTVisitor = {
     OperationDefinition({ selectionSet }) {
-      if (costOf(selectionSet).fields > MAX_FIELDS) isCompilable = false;
+      if (costOf([selectionSet]).nodes > MAX_FIELDS) isCompilable = false;
     },
     SelectionSet({ selections }) {
       if (selections.length === 0) isCompilable = false;

@@ -2,17 +2,15 @@ import {
   type ASTNode,
   type ASTVisitFn,
   type DocumentNode,
-  type FieldNode,
   type GraphQLSchema,
   Kind,
   OperationTypeNode,
   parse,
-  type SelectionSetNode,
   type Source,
   visit,
 } from 'graphql';
 import { type GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { type Fragments, fragmentsOf, selectionCosts } from './selection-cost.ts';
+import { fragmentsOf, selectionCosts } from './selection-cost.ts';
 
 /** The limits of a document (docs/reference/limits.md), checked with fragments expanded and before validation. */
 const limits = {
@@ -29,10 +27,6 @@ const limits = {
   'levels of fields': 20,
   aliases: 200,
   directives: 50,
-  /** Fields at all levels. A response has as many if every list has one item. */
-  fields: 2_000,
-  /** Spreads at all levels, those of a fragment as often as it is spread. */
-  'fragment spreads': 2_000,
   /** Fields in a selection set with the same response name. Validation compares them with each other. */
   'fields of one response name': 50,
   /** The sum of the squares of these numbers over a document. */
@@ -82,59 +76,20 @@ function checkDefinitions(document: DocumentNode, schema: GraphQLSchema, maxWrit
   const fragments = fragmentsOf(document);
   check('fragments', fragments.size);
   check('operations', definitions.length - fragments.size);
-  const costOf = selectionCosts(schema, fragments);
-  const countComparisons = comparisonsOf(fragments);
+  let comparisons = 0;
+  const note = (fieldsOfName: number, level: number) => {
+    check('levels of fields', level);
+    check('fields of one response name', fieldsOfName);
+    comparisons += fieldsOfName ** 2;
+    check('comparisons of fields', comparisons);
+  };
   for (const definition of definitions) {
     if (!('selectionSet' in definition)) continue;
-    const { depth, aliases, directives, fields, spreads } = costOf(definition.selectionSet);
-    check('levels of fields', depth);
+    const { aliases, names } = selectionCosts(schema, fragments, note)([definition.selectionSet]);
     check('aliases', aliases);
-    check('directives', directives + (definition.directives?.length ?? 0));
-    check('fields', fields);
-    check('fragment spreads', spreads);
-    const rootFields = countComparisons([definition.selectionSet]);
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (definition.operation === OperationTypeNode.MUTATION && rootFields > maxWrites) {
+    if (definition.operation === OperationTypeNode.MUTATION && names > maxWrites) {
       throw limitExceeded('writes', maxWrites);
-    }
-  }
-}
-
-/** Returns a function that counts the comparisons of fields with one response name, as validation makes them. */
-function comparisonsOf(fragments: Fragments) {
-  let total = 0;
-  /** Counts the comparisons for selection sets that are merged. Returns the number of response names at their first level. */
-  return function count(sets: readonly SelectionSetNode[]): number {
-    const spread = new Set<string>();
-    const fields = sets.flatMap((set) => [...fieldsIn(set, fragments, spread)]);
-    const byName = Map.groupBy(fields, ({ alias, name }) => (alias ?? name).value);
-    for (const { length } of byName.values()) {
-      check('fields of one response name', length);
-      total += length ** 2;
-      check('comparisons of fields', total);
-    }
-    for (const equal of byName.values()) {
-      const inner = equal.flatMap(({ selectionSet }) => selectionSet ?? []);
-      if (inner.length > 0) count(inner);
-    }
-    return byName.size;
-  };
-}
-
-/** The fields of a selection set at its first level, with each fragment expanded once. */
-function* fieldsIn(
-  { selections }: SelectionSetNode,
-  fragments: Fragments,
-  spread: Set<string>,
-): Generator<FieldNode> {
-  for (const selection of selections) {
-    if (selection.kind === Kind.FIELD) yield selection;
-    else if (selection.kind === Kind.INLINE_FRAGMENT) {
-      yield* fieldsIn(selection.selectionSet, fragments, spread);
-    } else if (!spread.has(selection.name.value)) {
-      spread.add(selection.name.value);
-      const fragment = fragments.get(selection.name.value);
-      if (fragment) yield* fieldsIn(fragment.selectionSet, fragments, spread);
     }
   }
 }
@@ -147,11 +102,15 @@ function checkNodes(document: DocumentNode): void {
       check(what, [...ancestors, parent].filter(isOne).length + 1);
   };
   const literal = levels('levels of nesting', Kind.LIST, Kind.OBJECT);
-  let introspections = 0;
+  let [introspections, directives] = [0, 0];
   visit(document, {
     ListValue: literal,
     ObjectValue: literal,
     ListType: levels('levels of list types', Kind.LIST_TYPE),
+    Directive() {
+      directives += 1;
+      check('directives', directives);
+    },
     Name({ value }) {
       if (value === '__schema' || value === '__type') introspections += 1;
       check('fields for introspection', introspections);

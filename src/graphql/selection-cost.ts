@@ -2,18 +2,20 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  type InlineFragmentNode,
   isListType,
   isObjectType,
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { memo } from '../lib/memo.ts';
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -48,7 +50,10 @@ const specialFields = memo((schema: GraphQLSchema) => {
   };
 });
 
-/** The counts for a selection set: what it contains at all levels, with fragments expanded. */
+/** Fields, inline fragments and fragment spreads at all levels of an operation, those of a fragment as often as it is spread. */
+const MAX_SELECTIONS = 2_000;
+
+/** The counts for what is selected at all levels. Fields with the same response name are merged, as they are executed. */
 const nothing = {
   fields: 0,
   /** Those of its fields that are selected of the items of lists. */
@@ -56,98 +61,91 @@ const nothing = {
   /** The length of the JSON text of all fields if they are null. */
   length: 0,
   aliases: 0,
-  directives: 0,
-  spreads: 0,
-  /** Levels of fields. */
-  depth: 0,
+  /** The fields before they are merged, those of a fragment as often as it is spread. */
+  nodes: 0,
+  /** The response names at the first level. */
+  names: 0,
 };
 
 type SelectionCost = Readonly<typeof nothing>;
 
-function add(sum: typeof nothing, other: SelectionCost): void {
-  for (const count of [
-    'fields',
-    'itemFields',
-    'length',
-    'aliases',
-    'directives',
-    'spreads',
-  ] as const) {
-    sum[count] += other[count];
-  }
-  sum.depth = Math.max(sum.depth, other.depth);
-}
-
-/** The cost of a field. `inner` is the cost of its selection set. */
-function costOfField(
-  { alias, name }: FieldNode,
-  inner: SelectionCost,
-  { computed, lists }: ReturnType<typeof specialFields>,
-): SelectionCost {
-  return {
-    ...inner,
-    // A computed field costs as much as three plain fields. Percent-encoding can triple its length.
-    fields: inner.fields + (computed.has(name.value) ? 3 : 1),
-    itemFields: lists.has(name.value) ? inner.fields : inner.itemFields,
-    length: inner.length + (alias ?? name).value.length + '"":null,'.length,
-    depth: inner.depth + 1,
-    aliases: inner.aliases + (alias ? 1 : 0),
-  };
-}
-
-/** The costs that are known. The nodes of a document live as long as it is remembered. */
-const costs = new WeakMap<SelectionSetNode, SelectionCost>();
-
 /**
- * Returns a function that computes the cost of a selection set, once for each. A fragment counts wherever it is spread, and a
- * field also where `@skip` or `@include` leave it out. The function throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads
- * itself.
+ * Returns a function that computes the cost of the selection sets of one value. A field counts also where `@skip` or `@include`
+ * leave it out. The function throws `OPERATION_LIMIT_EXCEEDED` for too many selections, or a fragment that spreads itself.
+ *
+ * @param note is called with the number of fields of each response name, and with their level, before what they select is counted
  */
-export function selectionCosts(schema: GraphQLSchema, fragments: Fragments) {
-  const special = specialFields(schema);
-  /** The names of the fragments that are being computed. */
-  const open = new Set<string>();
-
-  function costOf(set: SelectionSetNode | undefined): SelectionCost {
-    if (!set) return nothing;
-    const known = costs.get(set);
-    if (known) return known;
-    const sum = { ...nothing };
+export function selectionCosts(
+  schema: GraphQLSchema,
+  fragments: Fragments,
+  note: (fields: number, level: number) => void = () => {},
+) {
+  const { computed, lists } = specialFields(schema);
+  let visited = 0;
+  /** Adds the fields of a selection set at its first level, with the fragments that it spreads. */
+  function collect(set: SelectionSetNode, fields: FieldNode[], open = [set]): FieldNode[] {
     for (const selection of set.selections) {
-      sum.directives += selection.directives?.length ?? 0;
-      if (selection.kind === Kind.FRAGMENT_SPREAD) {
-        addFragment(sum, selection.name.value);
-        continue;
-      }
-      const inner = costOf(selection.selectionSet);
-      add(sum, selection.kind === Kind.FIELD ? costOfField(selection, inner, special) : inner);
+      visited += 1;
+      if (visited > MAX_SELECTIONS) throw limitExceeded('selections', MAX_SELECTIONS);
+      if (selection.kind === Kind.FIELD) fields.push(selection);
+      else collectFragment(setOf(selection, fragments), fields, open);
     }
-    costs.set(set, sum);
+    return fields;
+  }
+
+  function collectFragment(
+    set: SelectionSetNode | undefined,
+    fields: FieldNode[],
+    open: SelectionSetNode[],
+  ): void {
+    if (!set) return; // Validation rejects such a document.
+    if (open.includes(set))
+      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
+    collect(set, fields, [...open, set]);
+  }
+
+  /** Adds the fields with one response name. */
+  function add(sum: typeof nothing, responseName: string, nodes: FieldNode[], level: number): void {
+    const isOneOf = (names: ReadonlySet<string>) => nodes.some(({ name }) => names.has(name.value));
+    const selected = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    const inner = selected.length > 0 ? costOf(selected, level + 1) : nothing;
+    // A computed field costs as much as three plain fields. Percent-encoding can triple its length.
+    sum.fields += inner.fields + (isOneOf(computed) ? 3 : 1);
+    sum.itemFields += isOneOf(lists) ? inner.fields : inner.itemFields;
+    sum.length += inner.length + responseName.length + '"":null,'.length;
+    sum.aliases += inner.aliases + (nodes.some(({ alias }) => alias) ? 1 : 0);
+    sum.nodes += inner.nodes + nodes.length;
+  }
+
+  function costOf(sets: readonly SelectionSetNode[], level = 1): SelectionCost {
+    const nodes = sets.flatMap((set) => collect(set, []));
+    const byName = Map.groupBy(nodes, ({ alias, name }) => (alias ?? name).value);
+    for (const { length } of byName.values()) note(length, level);
+    const sum = { ...nothing, names: byName.size };
+    for (const [responseName, equal] of byName) add(sum, responseName, equal, level);
     return sum;
   }
-
-  function addFragment(sum: typeof nothing, name: string): void {
-    if (open.has(name)) {
-      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
-    }
-    open.add(name);
-    const { selectionSet, directives = [] } = fragments.get(name) ?? {};
-    add(sum, costOf(selectionSet));
-    sum.directives += directives.length;
-    sum.spreads += 1;
-    open.delete(name);
-  }
-
   return costOf;
 }
 
-/** What is selected of a field's value, at all levels. */
+function setOf(
+  fragment: InlineFragmentNode | FragmentSpreadNode,
+  fragments: Fragments,
+): SelectionSetNode | undefined {
+  const isInline = fragment.kind === Kind.INLINE_FRAGMENT;
+  return isInline ? fragment.selectionSet : fragments.get(fragment.name.value)?.selectionSet;
+}
+
+/** The costs of fields with one node. The nodes of a document live as long as it is remembered. */
+const costs = new WeakMap<FieldNode, SelectionCost>();
+
+/** What is selected of a field's value. */
 export function selectionOf({ fieldNodes, schema, fragments }: GraphQLResolveInfo): SelectionCost {
-  const sum = { ...nothing };
-  for (const { selectionSet } of fieldNodes) {
-    const known = selectionSet && costs.get(selectionSet);
-    // A node that the document does not have: compiled code has nodes of its own.
-    add(sum, known ?? selectionCosts(schema, new Map(Object.entries(fragments)))(selectionSet));
-  }
-  return sum;
+  const [node, ...more] = fieldNodes;
+  const known = node && more.length === 0 ? costs.get(node) : undefined;
+  if (known || !node) return known ?? nothing;
+  const sets = fieldNodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+  const cost = selectionCosts(schema, new Map(Object.entries(fragments)))(sets);
+  if (more.length === 0) costs.set(node, cost);
+  return cost;
 }

@@ -53,6 +53,7 @@ const overLimit: Record<string, string[]> = {
     `mutation { ${aliases(2, write)} ${aliases(2, 'saveApprovers(approvers: []) { __typename }', 'b')} ${aliases(2, 'uploadWorkflowCsv(input: { fileName: "a" }) { __typename }', 'c')} }`,
   ],
   'levels of fields': [
+    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
     `{ ${nested(21, 'a { ', 'b', '}')} }`,
     `{ ...A } fragment A on Query { ${nested(15, 'a { ', '...B', '}')} } fragment B on X { ${nested(15, 'b { ', 'c', '}')} }`,
   ],
@@ -78,16 +79,17 @@ const overLimit: Record<string, string[]> = {
     `{ ${repeat(190, (n) => `a: ${codes.replace('"a"', `"${n}"`)}`)} }`,
   ],
   'comparisons of fields': [`{ ${repeat(3, (n) => `a${n}: __typename `.repeat(41))} }`],
-  fields: [
+  selections: [
     // Fragments that double at each level.
     `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
   ],
   fragments: [
     `{ ${repeat(101, (n) => `...F${n}`)} } ${fragments(101, () => '__typename')}`,
     `{ ...F0 } ${fragments(200, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)}`,
     `${'\n'.repeat(100_000)}{ ...F0 } ${fragments(300, (n) => `...F${(n + 1) % 300} ...F${n >> 1}`)}`,
   ],
-  'fragment spreads': [`{ ...F0 } ${fragments(11, (n) => `...F${n + 1} ...F${n + 1}`)}`],
   'fields for introspection': [`{ ${aliases(6, '__schema { types { name } }')} }`],
   'levels of list types': [
     // Inside a scalar, validation accepts a variable of any type, and each value becomes a list at each level.
@@ -101,7 +103,6 @@ const invalid: Record<string, string[]> = {
     '{ ...A } fragment A on Query { ...A }',
     '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A __typename }',
     `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
-    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
   ],
   GRAPHQL_PARSE_FAILED: [
     '{',
