@@ -13,6 +13,9 @@ import {
 } from './peers.ts';
 import { requestOf, type Workload } from './workloads.ts';
 
+/** How the service is reached. A silent one does not say how long it keeps an idle connection open. */
+export type ServiceKind = { name: string; title: string; isTls: boolean; announces: boolean };
+
 /** Durations in seconds. The processes are started anew so many times, and measured in so many rounds each. */
 export type Pace = {
   starts: number;
@@ -24,42 +27,42 @@ export type Pace = {
 };
 
 /** What is measured with the same processes: steps one after another, the workloads of a step in interleaved rounds. */
-export type Group = readonly (readonly Workload[])[];
+export type Group = { service: ServiceKind; steps: readonly (readonly Workload[])[] };
 
 export type PeerResult = { peer: Peer; rounds: Round[] };
-export type Result = { workload: Workload; peers: PeerResult[] };
+export type Result = { service: ServiceKind; workload: Workload; peers: PeerResult[] };
 
 /** Measures a group. The peers are started several times, because V8 optimizes the same code differently in each process. */
 export async function compare(
-  group: Group,
-  isTls: boolean,
+  { service, steps }: Group,
   peers: readonly Peer[],
   credentials: Credentials,
   pace: Pace,
 ): Promise<Result[]> {
-  const results = group.map((step) =>
+  const results = steps.map((step) =>
     step.map((workload): Result => {
       const taking = peers.filter(({ isOurs }) => isOurs || !workload.isOurs);
-      return { workload, peers: taking.map((peer) => ({ peer, rounds: [] })) };
+      return { service, workload, peers: taking.map((peer) => ({ peer, rounds: [] })) };
     }),
   );
   for (let start = 0; start < pace.starts; start++) {
     const order = start % 2 === 0 ? peers : peers.toReversed();
-    await compareOnce(results, isTls, order, credentials, pace);
+    await compareOnce(service, results, order, credentials, pace);
   }
   return results.flat();
 }
 
 /** Starts all peers and warms them up, and adds their rounds to the results. */
 async function compareOnce(
+  { isTls, announces }: ServiceKind,
   steps: readonly (readonly Result[])[],
-  isTls: boolean,
   peers: readonly Peer[],
   credentials: Credentials,
   pace: Pace,
 ): Promise<void> {
   const ca = isTls ? await createPrivateCa() : undefined;
-  const service = await startService(await ca?.issue('service'), ca?.certFile);
+  const tls = await ca?.issue('service');
+  const service = await startService({ announces, ...(tls && { tls }) }, ca?.certFile);
   const load = startLoad();
   const callers = Math.max(...steps.flat().map(({ workload }) => workload.callers));
   const subjects = Array.from({ length: callers }, (_, n) => `caller-${n}`);

@@ -6,7 +6,7 @@ import { freePort } from '../testkit/port.ts';
 import { isPostgresInstalled, startPostgres } from '../testkit/postgres.ts';
 import { isRedisInstalled, startRedis } from '../testkit/redis.ts';
 import { type Child, cores, reply, start, waitFor } from './children.ts';
-import type { ServiceCertificate, ServiceCounts } from './service.ts';
+import type { ServiceCounts, ServiceSetup } from './service.ts';
 import { cheapRequest } from './workloads.ts';
 
 export type Peer = {
@@ -104,11 +104,14 @@ export function startLoad(): Child {
 export type Service = { child: Child; origin: string; caFile?: string };
 
 /** Starts the stub service. */
-export async function startService(tls?: ServiceCertificate, caFile?: string): Promise<Service> {
-  const args = tls ? [tls.certFile, tls.keyFile] : [];
+export async function startService(
+  setup: ServiceSetup = { announces: true },
+  caFile?: string,
+): Promise<Service> {
+  const args = [JSON.stringify(setup)];
   const child = start(cores.service, new URL('service.ts', import.meta.url), { args, ipc: true });
   const port = await reply<number>(child);
-  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const origin = `${setup.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return { child, origin, ...(caFile !== undefined && { caFile }) };
 }
 

@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     peers: { type: 'string' },
+    services: { type: 'string' },
     against: { type: 'string' },
     with: { type: 'string', multiple: true, default: [] },
     calls: { type: 'boolean', default: false },
@@ -66,16 +67,20 @@ async function run(suite: Suite): Promise<void> {
   if (compared.length === 0) throw new Error(`Known peers: ${suite.peers.map(({ name }) => name)}`);
   print(`${sentenceOf(pace)} In parentheses: the quartiles of the rounds' ratios.`);
   const results = [];
+  const services = options.services?.split(',');
   for (const group of suite.groups) {
-    const found = await compare(group, suite.isTls ?? false, compared, credentials, pace);
+    if (services?.includes(group.service.name) === false) continue;
+    const found = await compare(group, compared, credentials, pace);
     for (const result of found) print(tableOf(result));
     if (suite.isPaired) print(tablesOfPairs(found));
     results.push(...found);
   }
   if (options.write && suite.name !== '') {
-    const selected = options.peers === undefined ? '' : ` --peers ${options.peers}`;
+    const selected = (['peers', 'services'] as const)
+      .filter((name) => options[name] !== undefined)
+      .map((name) => ` --${name} ${options[name]}`);
     const quick = options.quick ? ' --quick' : '';
-    const command = `npm run bench -- --only ${suite.name}${selected}${quick} --write`;
+    const command = `npm run bench -- --only ${suite.name}${selected.join('')}${quick} --write`;
     const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)} \`${command}\``;
     writePage(suite, results, text);
   }

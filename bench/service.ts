@@ -8,27 +8,30 @@ import { portOf } from '../testkit/port.ts';
  * The stub service. Lists are created once, so that it uses almost no CPU. A project `codes-<n>`, or
  * `codes-<n>-<anything>`, has n codes. The response contains the name of the project, so that swapped responses are noticed.
  *
- * Its arguments are the files of a certificate and its key, for TLS. Without TLS, it announces with a header `Keep-Alive` how long
- * an idle connection stays open; with TLS it does not, as most servers do not. It sends its port to the parent process, and then its counts after each message.
+ * Its argument is a `ServiceSetup` as JSON. It sends its port to the parent process, and then its counts after each message.
  *
  * The stub of the tests would take 72 µs of CPU time for a request in place of 44: it also reads headers and bodies, and
  * the load generator may be on the same core.
  */
-export type ServiceCertificate = { certFile: string; keyFile: string };
+export type ServiceSetup = {
+  /** Files of a certificate and its key, for TLS. */
+  tls?: { certFile: string; keyFile: string };
+  /** Whether responses announce with a header `Keep-Alive` how long an idle connection stays open. */
+  announces: boolean;
+};
 
 /** What arrived since the start: requests, and the connections on which they arrived. */
 export type ServiceCounts = { calls: number; connections: number };
 
-const [, , certFile, keyFile] = process.argv;
-const isTls = certFile !== undefined && keyFile !== undefined;
+const { tls, announces }: ServiceSetup = JSON.parse(process.argv[2] ?? '');
 const counts: ServiceCounts = { calls: 0, connections: 0 };
 const connections = new WeakSet<Socket>();
 
 const status = Buffer.from('{"invoice_id":4711,"message":"done","status":0}');
 const lists = new Map<number, Buffer>();
 
-const server = isTls
-  ? https.createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, handle)
+const server = tls
+  ? https.createServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, handle)
   : http.createServer(handle);
 
 // Long enough that connections stay open while other peers are measured.
@@ -45,7 +48,7 @@ function handle({ url = '/', socket }: http.IncomingMessage, response: http.Serv
   const { pathname, searchParams } = new URL(url, 'http://service');
   const body = pathname === '/getGLCodes5' ? codesOf(searchParams.get('project') ?? '') : [status];
   // Without the header `Connection`, Node does not send `Keep-Alive` either, and keeps the connection open all the same.
-  if (isTls) response.removeHeader('connection');
+  if (!announces) response.removeHeader('connection');
   const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
   response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));

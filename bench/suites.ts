@@ -1,4 +1,4 @@
-import type { Group, Pace, Result } from './compare.ts';
+import type { Group, Pace, Result, ServiceKind } from './compare.ts';
 import { type Peer, peers, stores } from './peers.ts';
 import { tableOf, tableOfPairs, tableOfRatios } from './table.ts';
 import { type Workload, workloadNamed, workloads } from './workloads.ts';
@@ -7,8 +7,6 @@ import { type Workload, workloadNamed, workloads } from './workloads.ts';
 export type Suite = {
   name: string;
   peers: readonly Peer[];
-  /** Whether the service is behind TLS. */
-  isTls?: boolean;
   groups: readonly Group[];
   pace: Pace;
   quickPace: Pace;
@@ -17,6 +15,14 @@ export type Suite = {
   /** Whether results belong together in pairs, of which the ratios are printed. */
   isPaired?: boolean;
 };
+
+const plain: ServiceKind = { name: 'plain', title: 'no TLS', isTls: false, announces: true };
+const serviceKinds: readonly ServiceKind[] = [
+  plain,
+  { name: 'plain-silent', title: 'no TLS, silent', isTls: false, announces: false },
+  { name: 'tls', title: 'TLS', isTls: true, announces: true },
+  { name: 'tls-silent', title: 'TLS, silent', isTls: true, announces: false },
+];
 
 const read = workloadNamed('codes-20-different');
 const write = workloadNamed('workflow-action');
@@ -28,7 +34,7 @@ const pace: Pace = { starts: 3, rounds: 5, warmUp: 30, lead: 1, round: 1.5 };
 const quickPace: Pace = { starts: 1, rounds: 3, warmUp: 3, lead: 1, round: 1 };
 
 /** Each workload has processes of its own, because lists of one would change the heap in which others are measured. */
-const alone = (workload: Workload): Group => [[workload]];
+const alone = (workload: Workload): Group => ({ service: plain, steps: [[workload]] });
 
 const suites: readonly Suite[] = [
   {
@@ -42,12 +48,16 @@ const suites: readonly Suite[] = [
   {
     name: 'callers',
     peers: peers.filter(({ name }) => name !== 'mercurius'),
-    isTls: true,
-    groups: [[1, 64, MOST].flatMap((callers) => [[{ ...read, callers }], [{ ...write, callers }]])],
+    groups: serviceKinds.map((service) => ({
+      service,
+      steps: [1, 64, MOST].flatMap((callers) => [[{ ...read, callers }], [{ ...write, callers }]]),
+    })),
     pace: { ...pace, starts: 2, lead: 2 },
     quickPace,
     page: (results) => {
-      const hardest = results.filter(({ workload }) => workload.callers === MOST);
+      const hardest = results.filter(
+        ({ workload, service }) => workload.callers === MOST && service.name === 'tls-silent',
+      );
       return [tableOfRatios(results), ...hardest.map(tableOf)].join('\n');
     },
   },
@@ -55,12 +65,15 @@ const suites: readonly Suite[] = [
     name: 'crowd',
     peers: peers.filter(({ name }) => name === 'ours' || name === 'stack'),
     groups: [
-      [
-        [
-          { ...read, title: '64 connections' },
-          { ...read, title: '1,000 connections', connections: CROWD, mayReject: true },
+      {
+        service: plain,
+        steps: [
+          [
+            { ...read, title: '64 connections' },
+            { ...read, title: '1,000 connections', connections: CROWD, mayReject: true },
+          ],
         ],
-      ],
+      },
     ],
     pace: { ...pace, round: 5 },
     quickPace: { ...quickPace, round: 3 },
@@ -70,7 +83,7 @@ const suites: readonly Suite[] = [
   {
     name: 'keys',
     peers: stores,
-    groups: [[[write, workloadNamed('workflow-action-keyed')]]],
+    groups: [{ service: plain, steps: [[write, workloadNamed('workflow-action-keyed')]] }],
     pace: { ...pace, rounds: 15, round: 0.5 },
     quickPace: { ...quickPace, rounds: 6, round: 0.5 },
     page: tablesOfPairs,

@@ -15,7 +15,7 @@ const allColumns = [
 ] as const;
 
 /** All figures of a workload: medians, and ratios to the baseline and to the gateway that this one is compared with. */
-export function tableOf({ workload, peers }: Result): string {
+export function tableOf({ workload, service, peers }: Result): string {
   const hasRejected = peers.some(({ rounds }) => rounds.some(({ rejected }) => rejected > 0));
   const columns = allColumns.filter(({ of }) => of !== 'rejected' || hasRejected);
   const bases = peers.filter(({ peer }) => peer.name === 'apollo' || peer.name === 'other');
@@ -28,7 +28,7 @@ export function tableOf({ workload, peers }: Result): string {
   ]);
   const ratios = bases.map(({ peer }) => `to ${peer.title}`);
   const head = columns.flatMap(({ title, isCompared }) => [title, ...(isCompared ? ratios : [])]);
-  return `\n### ${titleOf(workload)}\n\n${markdown([['', ...head], ...rows])}\n`;
+  return `\n### ${titleOf(workload)}; service: ${service.title}\n\n${markdown([['', ...head], ...rows])}\n`;
 }
 
 /** The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. */
@@ -38,7 +38,11 @@ export function tableOfRatios(results: readonly Result[]): string {
   const rows = results.map((one) => {
     const rounds = roundsOf(one, base?.name);
     const ratios = others.map(({ name }) => ratioOf(rounds, roundsOf(one, name), 'cpuUs'));
-    return [titleOf(one.workload), medianOf(rounds, 'cpuUs', 0), ...ratios];
+    return [
+      `${titleOf(one.workload)}; service: ${one.service.title}`,
+      medianOf(rounds, 'cpuUs', 0),
+      ...ratios,
+    ];
   });
   const ratios = others.map(({ title }) => `${title}, as a ratio to it`);
   return markdown([['CPU time of a request', `${base?.title}, in µs`, ...ratios], ...rows]);
