@@ -11,16 +11,14 @@ import { type Harness, until, withHarness } from '../stress/harness.ts';
 import { endProcess } from '../testkit/child-process.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { freePort } from '../testkit/port.ts';
-import { startRedis } from '../testkit/redis.ts';
 import { startStub, success } from '../testkit/service.ts';
 import { temporaryFolder } from '../testkit/temporary-folder.ts';
 import { check } from './claim.ts';
 
 /**
  * `npm run proxies:check`, first part: starts nginx and HAProxy with the configurations of this folder, each in front of two
- * gateways with one Redis. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service
- * once, also if its gateway is killed, and a repeat with its key, whichever gateway gets it. Needs the Debian packages
- * `nginx-light`, `haproxy` and `redis-server`.
+ * gateways. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service once, also if
+ * its gateway is killed. Needs the Debian packages `nginx-light` and `haproxy`.
  */
 const WORKERS = 4;
 /** The pause of a worker between two requests, in milliseconds, which keeps below the limits of the proxies. */
@@ -48,13 +46,10 @@ async function startService() {
 }
 
 /** Starts a gateway, which keeps its port when it is started again. */
-async function createGateway(
-  { startGateway }: Harness,
-  service: { url: string },
-  variables: Record<string, string>,
-) {
+async function createGateway({ startGateway }: Harness, service: { url: string }) {
   const port = await freePort();
-  const start = () => startGateway(service, { ...variables, PORT: String(port) });
+  const variables = { PORT: String(port), UPSTREAM_TIMEOUT_MS: '5000' };
+  const start = () => startGateway(service, variables);
   let running = await start();
   return {
     port,
@@ -125,35 +120,22 @@ const dispatcher = new Agent({
 /** Checks one proxy in front of two gateways. */
 async function checkProxy(harness: Harness, name: keyof typeof proxies): Promise<void> {
   const service = await startService();
-  const redis = await startRedis();
-  const variables = {
-    UPSTREAM_TIMEOUT_MS: '5000',
-    IDEMPOTENCY_STORE: redis.url,
-    // The store is new, and no other gateway can know an older one.
-    IDEMPOTENCY_LOSS_QUARANTINE_S: '0',
-  };
-  const create = () => createGateway(harness, service, variables);
+  const create = () => createGateway(harness, service);
   const gateways = await Promise.all([create(), create()]);
   const port = await freePort();
   const [command = '', ...args] = proxies[name](port, gateways);
   const proxy = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   closeAfterTest(() => endProcess(proxy, 'SIGTERM'));
-  const authorization = `Bearer ${harness.token}`;
+  const headers = {
+    authorization: `Bearer ${harness.token}`,
+    'content-type': 'application/json',
+  };
   const url = `https://127.0.0.1:${port}`;
-  const save = async (approver: string, key?: string, to = url) => {
-    const response = await fetch(`${to}/graphql`, {
-      method: 'POST',
-      headers: {
-        authorization,
-        'content-type': 'application/json',
-        ...(key !== undefined && { 'idempotency-key': key, 'idempotency-key-age': '0' }),
-      },
-      body: JSON.stringify({ query: document, variables: { name: approver } }),
-      dispatcher,
-    });
-    const isReplay = response.headers.has('idempotent-replayed');
+  const save = async (approver: string) => {
+    const body = JSON.stringify({ query: document, variables: { name: approver } });
+    const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body, dispatcher });
     const hasId = response.headers.get('x-request-id')?.length === (name === 'nginx' ? 32 : 36);
-    return { status: response.status, text: await response.text(), isReplay, hasId };
+    return { status: response.status, text: await response.text(), hasId };
   };
 
   await waitFor(() =>
@@ -172,16 +154,6 @@ async function checkProxy(harness: Harness, name: keyof typeof proxies): Promise
     proxy.kill('SIGHUP');
     await waitFor(() => !workers().some((worker) => worker !== '' && before.includes(worker)));
   };
-  const first = await save('keyed', 'intent');
-  const targets = [url, ...gateways.map((gateway) => `http://127.0.0.1:${gateway.port}`)];
-  const repeats = await Promise.all(targets.map((to) => save('keyed', 'intent', to)));
-  check(
-    `${name}: a repeat with its key is a replay, whichever gateway gets it`,
-    !first.isReplay &&
-      repeats.every(({ isReplay, text }) => isReplay && text === first.text) &&
-      service.writes.get('keyed') === 1,
-    { first, repeats, writes: service.writes.get('keyed') },
-  );
   await checkRestart(name, gateways, drain, save, service.writes);
   await checkKill(name, gateways, save, service.writes);
   const statusOf = async (path: string) => (await fetch(url + path, { dispatcher })).status;
