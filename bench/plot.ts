@@ -27,7 +27,7 @@ export function plotOf(results: readonly Result[]): string {
     grid: { left: 60, right: 12, top: 44, bottom: 60 },
     xAxis: {
       type: 'category',
-      data: shown.map(({ workload }) => titleOf(workload).replace('; ', '\n')),
+      data: shown.map((one) => titleOf(one).split('; ').slice(0, 2).join('\n')),
       axisLabel: { interval: 0, width: 120, overflow: 'break' },
     },
     yAxis: { type: 'value', name: 'CPU µs per request', nameLocation: 'middle', nameGap: 44 },

@@ -8,7 +8,7 @@ import { keepOffGateway } from './children.ts';
 import { compare, type Pace } from './compare.ts';
 import { writePage } from './page.ts';
 import { createCredentials, ours, type Peer, peers } from './peers.ts';
-import { type Suite, selectSuites, tablesOfPairs } from './suites.ts';
+import { quick, type Suite, selectSuites } from './suites.ts';
 import { tableOf } from './table.ts';
 
 /** `npm run bench -- [options]`. README.md explains the options and columns. */
@@ -59,7 +59,7 @@ if (options.calls) {
 
 /** Measures a suite, and prints all tables of each group when it ends. */
 async function run(suite: Suite): Promise<void> {
-  const pace = options.quick ? suite.quickPace : suite.pace;
+  const pace = options.quick ? quick(suite.pace) : suite.pace;
   const names = options.peers?.split(',');
   const compared = suite.peers
     .filter(({ name }) => names?.includes(name) ?? true)
@@ -72,15 +72,11 @@ async function run(suite: Suite): Promise<void> {
     if (services?.includes(group.service.name) === false) continue;
     const found = await compare(group, compared, credentials, pace);
     for (const result of found) print(tableOf(result));
-    if (suite.isPaired) print(tablesOfPairs(found));
     results.push(...found);
   }
+  print(suite.page(results));
   if (options.write && suite.name !== '') {
-    const selected = (['peers', 'services'] as const)
-      .filter((name) => options[name] !== undefined)
-      .map((name) => ` --${name} ${options[name]}`);
-    const quick = options.quick ? ' --quick' : '';
-    const command = `npm run bench -- --only ${suite.name}${selected.join('')}${quick} --write`;
+    const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`;
     const text = `Measured on ${date} (${machine}). ${sentenceOf(pace)} \`${command}\``;
     writePage(suite, results, text);
   }

@@ -9,11 +9,8 @@ export type Suite = {
   peers: readonly Peer[];
   groups: readonly Group[];
   pace: Pace;
-  quickPace: Pace;
   /** The tables of the page, in Markdown. */
   page: (results: readonly Result[]) => string;
-  /** Whether results belong together in pairs, of which the ratios are printed. */
-  isPaired?: boolean;
 };
 
 const plain: ServiceKind = { name: 'plain', title: 'no TLS', isTls: false, announces: true };
@@ -31,7 +28,8 @@ const CROWD = 1000;
 const MOST = 2000;
 
 const pace: Pace = { starts: 3, rounds: 5, warmUp: 30, lead: 1, round: 1.5 };
-const quickPace: Pace = { starts: 1, rounds: 3, warmUp: 3, lead: 1, round: 1 };
+/** What `--quick` measures. */
+export const quick = (pace: Pace): Pace => ({ ...pace, starts: 1, rounds: 3, warmUp: 3, lead: 1 });
 
 /** Each workload has processes of its own, because lists of one would change the heap in which others are measured. */
 const alone = (workload: Workload): Group => ({ service: plain, steps: [[workload]] });
@@ -42,7 +40,6 @@ const suites: readonly Suite[] = [
     peers,
     groups: workloads.filter(({ isOurs, isKeyed }) => !isOurs && !isKeyed).map(alone),
     pace,
-    quickPace,
     page: tableOfRatios,
   },
   {
@@ -53,7 +50,6 @@ const suites: readonly Suite[] = [
       steps: [1, 64, MOST].flatMap((callers) => [[{ ...read, callers }], [{ ...write, callers }]]),
     })),
     pace: { ...pace, starts: 2, lead: 2 },
-    quickPace,
     page: (results) => {
       const hardest = results.filter(
         ({ workload, service }) => workload.callers === MOST && service.name === 'tls-silent',
@@ -76,18 +72,14 @@ const suites: readonly Suite[] = [
       },
     ],
     pace: { ...pace, round: 5 },
-    quickPace: { ...quickPace, round: 3 },
     page: tablesOfPairs,
-    isPaired: true,
   },
   {
     name: 'keys',
     peers: stores,
     groups: [{ service: plain, steps: [[write, workloadNamed('workflow-action-keyed')]] }],
     pace: { ...pace, rounds: 15, round: 0.5 },
-    quickPace: { ...quickPace, rounds: 6, round: 0.5 },
     page: tablesOfPairs,
-    isPaired: true,
   },
 ];
 
@@ -102,7 +94,7 @@ export function selectSuites(names: string | undefined): readonly Suite[] {
   return [...known, { ...first, name: '', groups: others.map(workloadNamed).map(alone) }];
 }
 
-export function tablesOfPairs(results: readonly Result[]): string {
+function tablesOfPairs(results: readonly Result[]): string {
   const pairs = results.filter((_, index) => index % 2 === 0);
   return pairs.map((one, index) => tableOfPairs(one, results[2 * index + 1] as Result)).join('\n');
 }

@@ -1,6 +1,5 @@
 import type { Result } from './compare.ts';
 import type { Round } from './measure.ts';
-import type { Workload } from './workloads.ts';
 
 const allColumns = [
   { title: 'rejected', of: 'rejected', digits: 3, isCompared: false },
@@ -15,7 +14,8 @@ const allColumns = [
 ] as const;
 
 /** All figures of a workload: medians, and ratios to the baseline and to the gateway that this one is compared with. */
-export function tableOf({ workload, service, peers }: Result): string {
+export function tableOf(result: Result): string {
+  const { peers } = result;
   const hasRejected = peers.some(({ rounds }) => rounds.some(({ rejected }) => rejected > 0));
   const columns = allColumns.filter(({ of }) => of !== 'rejected' || hasRejected);
   const bases = peers.filter(({ peer }) => peer.name === 'apollo' || peer.name === 'other');
@@ -28,7 +28,7 @@ export function tableOf({ workload, service, peers }: Result): string {
   ]);
   const ratios = bases.map(({ peer }) => `to ${peer.title}`);
   const head = columns.flatMap(({ title, isCompared }) => [title, ...(isCompared ? ratios : [])]);
-  return `\n### ${titleOf(workload)}; service: ${service.title}\n\n${markdown([['', ...head], ...rows])}\n`;
+  return `\n### ${titleOf(result)}\n\n${markdown([['', ...head], ...rows])}\n`;
 }
 
 /** The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. */
@@ -38,11 +38,7 @@ export function tableOfRatios(results: readonly Result[]): string {
   const rows = results.map((one) => {
     const rounds = roundsOf(one, base?.name);
     const ratios = others.map(({ name }) => ratioOf(rounds, roundsOf(one, name), 'cpuUs'));
-    return [
-      `${titleOf(one.workload)}; service: ${one.service.title}`,
-      medianOf(rounds, 'cpuUs', 0),
-      ...ratios,
-    ];
+    return [titleOf(one), medianOf(rounds, 'cpuUs', 0), ...ratios];
   });
   const ratios = others.map(({ title }) => `${title}, as a ratio to it`);
   return markdown([['CPU time of a request', `${base?.title}, in µs`, ...ratios], ...rows]);
@@ -62,8 +58,8 @@ export function tableOfPairs(first: Result, second: Result): string {
   return `\n### ${first.workload.title} → ${second.workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
-export const titleOf = ({ title, callers }: Workload) =>
-  `${title}; callers: ${callers.toLocaleString('en')}`;
+export const titleOf = ({ workload: { title, callers }, service }: Result) =>
+  `${title}; callers: ${callers.toLocaleString('en')}; service: ${service.title}`;
 
 /** The rounds of a peer. */
 export function roundsOf({ peers }: Result, name: string | undefined): readonly Round[] {
