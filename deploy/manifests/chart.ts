@@ -6,11 +6,10 @@ import { z } from 'zod';
 /** The folder of the Helm chart. */
 const chart = fileURLToPath(new URL('../helm', import.meta.url));
 
-const labels = z.record(z.string(), z.string());
 const manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string(), labels }),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
 });
 
 /** A resource of Kubernetes. */

@@ -82,18 +82,6 @@ function checkProcess(resources: Resources): void {
   if (!container.resources?.limits?.memory) throw new Error('limits have no memory');
 }
 
-const recommended = ['name', 'instance', 'version', 'part-of', 'managed-by'];
-
-function checkLabels(resources: Resources): void {
-  const labeled = Object.entries(resources).map(
-    ([kind, { metadata }]) => [kind, metadata?.labels] as const,
-  );
-  for (const [kind, labels] of [...labeled, ['pods', deploymentOf(resources).labels] as const]) {
-    const missing = recommended.filter((name) => !labels?.[`app.kubernetes.io/${name}`]);
-    if (missing.length > 0) throw new Error(`${kind} lack the labels ${missing.join()}`);
-  }
-}
-
 /** All select by the same two labels, of which none changes with a version. */
 function checkSelectors(resources: Resources): void {
   const { name, spec, pod, labels } = deploymentOf(resources);
@@ -138,12 +126,6 @@ function checkRoutes({ Service, Ingress, HTTPRoute }: Resources): void {
     backendRefs: [{ group: '', kind: 'Service', name, port, weight: 1 }],
   };
   if (HTTPRoute) deepStrictEqual(routes, [route]);
-}
-
-function checkSpread(resources: Resources): void {
-  const { topologySpreadConstraints = [] } = deploymentOf(resources).pod;
-  const keys = topologySpreadConstraints.map(({ topologyKey }) => topologyKey);
-  deepStrictEqual(keys.sort(), ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
 }
 
 /** A number in the Deployment would undo that of the autoscaler at each upgrade. */
@@ -209,10 +191,8 @@ const checks = {
     checkStore,
   'changed files reach the pods': checkMounts,
   'the process has no rights, bounded memory, and probes of its own': checkProcess,
-  'all resources and pods have the recommended labels': checkLabels,
   'everything that selects pods selects those of the release': checkSelectors,
   'only /graphql is reached from outside': checkRoutes,
-  'pods are spread over nodes and zones': checkSpread,
   'all pods together send a service no more than one gateway by default': checkScale,
   'pods reach DNS and the ports of their URLs': checkNetwork,
   'the alerts select the job of the release': checkMonitoring,
