@@ -37,7 +37,9 @@ app.get('/metrics', () => metricsText());
 /** Verifies the token of a request, sets the headers of its response, and logs the request when its response has ended. */
 export async function startRequest(request: FastifyRequest, reply: FastifyReply): Promise<Scope> {
   const start = performance.now();
-  const { token, caller } = await authenticate(request.headers.authorization);
+  const credentials = await authenticate(request.raw);
+  if (credentials === null) throw new Error('There is no token.');
+  const { token, caller } = credentials;
   reply.headers({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
@@ -46,7 +48,7 @@ export async function startRequest(request: FastifyRequest, reply: FastifyReply)
   });
   const disconnect = new AbortController();
   const { signal } = disconnect;
-  const scope: Scope = { requestId: request.id, token, caller, signal, fields: new Map() };
+  const scope = { requestId: request.id, token, caller: caller.hash, signal, fields: new Map() };
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) disconnect.abort();
     logRequest(scope, start, request.method, reply.statusCode);

@@ -1,17 +1,15 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createLocalJWKSet, type JWTPayload, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
-import { destination, pino } from 'pino';
-import { Counter, collectDefaultMetrics, Histogram, register } from 'prom-client';
+import { createAuthenticator } from '../../src/auth/authenticate.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { ledger } from '../../src/resolvers/ledger.ts';
+import { createLog, LogOutput } from '../../src/telemetry/log.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 
 /*
  * What ledger-gateway does for every request and call besides GraphQL, and the peers `stack` and `mercurius` do, too: they
  * verify tokens and cache that, write the same log lines and metrics, flush the log before a write, have a deadline, send the same
- * headers, and let connections rest (connections.ts).
+ * headers, and let connections rest (connections.ts). Tokens, log and metrics are parts of the gateway itself.
  */
 const TIMEOUT_MS = 10_000;
-const FLUSH_MS = 100;
 
 /** A request of a client. */
 export type Scope = {
@@ -29,29 +27,18 @@ export type Transport = (exchange: {
   signal: AbortSignal;
 }) => Promise<{ status: number; body: unknown }>;
 
-const lines = destination({ fd: 1, sync: true, minLength: 16_000 });
-export const log = pino({ base: null }, lines);
-setInterval(() => lines.flushSync(), FLUSH_MS).unref();
-
-collectDefaultMetrics();
-const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const histogram = (name: string) =>
-  new Histogram({
-    name,
-    help: name,
-    labelNames: ['operation', 'outcome'],
-    buckets: durationBuckets,
-  });
-const counter = (name: string, ...labelNames: string[]) =>
-  new Counter({ name, help: name, labelNames });
+const output = new LogOutput();
+export const log = createLog('info', output);
+const registry = new Metrics({ version: 'none', commit: 'none' }, output);
+export const metricsText = () => registry.text();
 const metrics = {
-  requests: counter('http_requests_total', 'status'),
-  requestSeconds: histogram('request_duration_seconds'),
-  callSeconds: histogram('call_duration_seconds'),
-  fields: counter('operations_total', 'operation', 'outcome'),
-  tokens: counter('token_verifications_total', 'result'),
+  requests: registry.counter('http_requests_total', 'responses', 'status'),
+  requestSeconds: registry.histogram('request_seconds', 'requests', ['operation', 'outcome']),
+  callSeconds: registry.histogram('call_seconds', 'calls', ['operation', 'outcome']),
+  fields: registry.counter('operations_total', 'root fields', 'operation', 'outcome'),
 };
-export const metricsText = () => register.metrics();
+const { jwt } = readConfig(process.env, ledger.operations);
+export const { authenticate } = createAuthenticator(jwt, log, registry);
 
 /** One call to the service, within the deadline. Reads end when the client disconnects. */
 export async function call(
@@ -72,7 +59,7 @@ export async function call(
   try {
     if (isWrite) {
       log.info({ requestId, operation, caller }, 'sent');
-      await flushed();
+      await new Promise<void>((resolve) => output.flush(resolve));
     }
     const headers = { authorization: `Bearer ${scope.token}`, 'x-request-id': requestId };
     const reply = await send({ path, headers, signal: controller.signal });
@@ -87,19 +74,6 @@ export async function call(
     metrics.callSeconds.observe({ operation, outcome }, ms / 1000);
     log.info({ requestId, operation, outcome, status, ms: Math.round(ms), caller }, 'call');
   }
-}
-
-/** Resolves when the log lines so far are written, once for all writes in an iteration of the event loop. */
-let flushing: Promise<void> | undefined;
-function flushed(): Promise<void> {
-  flushing ??= new Promise((resolve) =>
-    setImmediate(() => {
-      flushing = undefined;
-      lines.flushSync();
-      resolve();
-    }),
-  );
-  return flushing;
 }
 
 /** Adds the outcome of a root field to its request. */
@@ -132,21 +106,4 @@ export function logRequest(scope: Scope, start: number, method: string, status: 
   const { requestId, caller } = scope;
   const ms = Math.round(seconds * 1000);
   log.info({ requestId, method, path: '/graphql', status, ms, caller }, 'request');
-}
-
-/** Tokens that are verified, for a minute. */
-const { JWT_JWKS_FILE = '', JWT_ISSUER = '', JWT_AUDIENCE = '' } = process.env;
-const keys = createLocalJWKSet(JSON.parse(readFileSync(JWT_JWKS_FILE, 'utf8')));
-const verified = new LRUCache<string, JWTPayload>({ max: 10_000, ttl: 60_000 });
-const claims = { issuer: JWT_ISSUER, audience: JWT_AUDIENCE };
-export async function authenticate(authorization = '') {
-  const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1] ?? '';
-  const digest = hash('sha256', token, 'base64');
-  let payload = verified.get(digest);
-  metrics.tokens.inc({ result: payload ? 'remembered' : 'verified' });
-  if (!payload) {
-    ({ payload } = await jwtVerify(token, keys, claims));
-    verified.set(digest, payload);
-  }
-  return { token, caller: `${payload.iss} ${payload.sub}` };
 }

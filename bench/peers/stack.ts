@@ -16,8 +16,8 @@ import { type GlCodeInfoSS, type ServiceStatus, typeDefs } from './schema.ts';
 
 /**
  * The stack of ledger-gateway, without what makes it one: Fastify, Apollo Server's HTTP pipeline with cached and compiled
- * documents, got with undici as its transport, and jose with a cache of tokens. It verifies tokens, writes the same log
- * lines and metrics, has a deadline, and lets connections rest. It has no fair shares, limits, retries, idempotency keys, or
+ * documents, and got with undici as its transport. It verifies tokens, writes the same log lines and metrics, has a deadline,
+ * and lets connections rest. It has no fair shares, limits, retries, idempotency keys, or
  * checks of responses.
  */
 const { UPSTREAM_BASE_URL = '' } = process.env;
