@@ -12,11 +12,13 @@ const chunks = { chunkSize: 65_536 };
 
 /** How a content coding is removed. */
 type Coding = {
-  create(): Duplex;
+  create(): Duplex & { readonly bytesWritten: number };
   /** Undefined if even a short body may take long to decompress. */
   atOnce?: typeof zlib.unzipSync;
   /** How much memory decompression takes, as a multiple of the bytes that it has returned. */
   memory: number;
+  /** Whether Node ends with the first of several frames (nodejs/node#64741). */
+  endsEarly?: boolean;
 };
 
 /** gzip, or deflate with the wrapper of zlib. */
@@ -38,7 +40,7 @@ const codings = new Map<string, (body: Uint8Array) => Coding>([
   ['deflate', (body) => (isWrapped(body) ? wrapped : raw)],
   // These two refer back to all that they have returned.
   ['br', () => ({ create: () => zlib.createBrotliDecompress(chunks), memory: 2 })],
-  ['zstd', () => ({ create: () => zlib.createZstdDecompress(chunks), memory: 2 })],
+  ['zstd', () => ({ create: () => zlib.createZstdDecompress(chunks), memory: 2, endsEarly: true })],
 ]);
 
 /**
@@ -79,16 +81,20 @@ function decompressSmall(
 }
 
 async function decompress(
-  { create, memory }: Coding,
+  { create, memory, endsEarly }: Coding,
   rawBody: Uint8Array,
   { signal, ...limits }: ExchangeLimits,
 ): Promise<Uint8Array> {
-  const decompressor = addAbortSignal(signal, create());
-  decompressor.end(rawBody);
   const tryReserve = (bytes: number) => limits.tryReserve(bytes * memory);
   const body = new BodyParts({ ...limits, tryReserve });
+  let rest = rawBody;
   try {
-    for await (const part of decompressor as AsyncIterable<Uint8Array>) body.add(part);
+    do {
+      const decompressor = addAbortSignal(signal, create());
+      decompressor.end(rest);
+      for await (const part of decompressor as AsyncIterable<Uint8Array>) body.add(part);
+      rest = rest.subarray(decompressor.bytesWritten);
+    } while (endsEarly && rest.length > 0);
   } catch (error) {
     throw error instanceof UpstreamError ? error : invalidResponse(faultOf(error));
   }

@@ -143,6 +143,17 @@ test.each([
   });
 });
 
+test.each([
+  ['gzip', gzipSync],
+  ['zstd', zstdCompressSync],
+])('a body of several parts in %s is read to its end', async (coding, encode) => {
+  for (const part of [small, Buffer.alloc(300_000)]) {
+    const parts = [part, part, part];
+    const body = await bodyIn(coding, Buffer.concat(parts.map((one) => encode(one))));
+    expect(Buffer.compare(body, Buffer.concat(parts))).toBe(0);
+  }
+});
+
 test('decompression ends when there is no memory for more', async () => {
   let held = 0;
   const hold = (bytes: number) => {
