@@ -12,8 +12,8 @@ const CHECK_MS = 1000;
 const NO_FILE = -1;
 
 export type AuditOutput = {
-  /** Writes a line. Resolves when it is written, or as much as the output accepts. */
-  write(line: AuditLine): Promise<void>;
+  /** Writes a line at the end of this iteration of the event loop, as far as the output accepts it. */
+  write(line: AuditLine): void;
   /** Writes what is left, for a second at most. */
   close(): void;
 };
@@ -30,7 +30,7 @@ export function createAuditOutput(
   return {
     write(line) {
       output.write(textOf(line));
-      return new Promise((resolve) => output.flush(resolve));
+      output.flush();
     },
     close() {
       file?.close();

@@ -34,7 +34,7 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
       sent.delete(end);
       const time = new Date().toISOString();
       const ms = Math.round(performance.now() - start);
-      void output.write({ audit: 'outcome', time, ...request, ...outcome, replay, ms });
+      output.write({ audit: 'outcome', time, ...request, ...outcome, replay, ms });
     };
     const observer: WriteObserver = {
       claimed(claimId) {
@@ -45,7 +45,7 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
       },
       sending() {
         sent.add(end);
-        return output.write({ audit: 'sent', time: new Date().toISOString(), ...request });
+        output.write({ audit: 'sent', time: new Date().toISOString(), ...request });
       },
     };
     return { observer, end };

@@ -66,12 +66,9 @@ export class LogOutput {
     if (this.#lines.length >= 8192 && !this.#retry) this.writeNow();
   }
 
-  /** Writes the lines of this iteration of the event loop at its end, and then calls back, although some may not be accepted. */
-  flush(done: () => void): void {
-    setImmediate(() => {
-      this.writeNow();
-      done();
-    });
+  /** Writes the lines of this iteration of the event loop at its end, as far as they are accepted. */
+  flush(): void {
+    setImmediate(() => this.writeNow());
   }
 
   /** Writes as much as the output accepts. Returns undefined if that is all, otherwise the error. */

@@ -59,8 +59,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
         observer.ended(request, scope, { outcome, status, fault, ms: performance.now() - start });
       };
       try {
-        const endIteration = attempt.mayStart && observer.sending(attempt.request, scope);
-        const response = await transport.send(request, scope, exchange, endIteration);
+        if (attempt.mayStart) observer.sending(attempt.request, scope);
+        const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
         const cache = observer.responded(operation, response.headers);
         // A response of a cache says nothing about a write.

@@ -9,7 +9,6 @@ import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { loggedIds } from './targets.ts';
 import { cacheHint, cacheMarks, markIn, proxyHint, proxyMark } from './transport/response-marks.ts';
-import type { EndIteration } from './transport/send-once.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /** How an attempt has ended, or a call that was rejected before its first attempt. */
@@ -93,20 +92,17 @@ export class CallObserver {
 
   /**
    * Logs that a write is about to be sent, with the identifiers in it, and calls its observer. If the process dies, the log then
-   * shows which writes were in flight. Returns a function that calls back when the line is written, together with those of all
-   * writes in this iteration of the event loop.
+   * shows which writes were in flight. The line is written at the end of this iteration of the event loop, together with those of
+   * all writes in it. An exchange that begins afterwards sends its request after that, because Node runs immediates in order.
    */
-  sending(request: WriteRequest, { requestId, caller }: RequestScope): EndIteration {
+  sending(request: WriteRequest, { requestId, caller }: RequestScope): void {
     const log = this.#log;
-    const observed = request.observer?.sending();
-    const isLogged = log.isLevelEnabled('info');
-    if (isLogged) {
-      const { claimId: claim } = request;
-      const { name: operation } = request.operation;
-      log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
-    }
-    const flush: EndIteration = (then) => (isLogged ? log.flush(then) : setImmediate(then));
-    return observed ? (then) => void observed.then(() => flush(then)) : flush;
+    request.observer?.sending();
+    if (!log.isLevelEnabled('info')) return;
+    const { claimId: claim } = request;
+    const { name: operation } = request.operation;
+    log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
+    log.flush();
   }
 
   /**

@@ -82,8 +82,8 @@ export type WriteObserver = {
   claimed(claimId: string): void;
   /** Its outcome is that of an earlier request with the same key. */
   replayed(): void;
-  /** It is about to be sent. Resolves when this is recorded. */
-  sending(): Promise<void>;
+  /** It is about to be sent. This is recorded at the end of this iteration of the event loop. */
+  sending(): void;
 };
 
 type Encoder<Of extends Operation, P extends TSchema, B extends TSchema | null> = {

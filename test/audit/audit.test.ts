@@ -15,7 +15,6 @@ import { startProcess } from '../../testkit/process.ts';
 import { json, reply, startService, success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
-import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1', 'idempotency-key-age': '0' };
 const save = `mutation ($approvers: [ApproverInput!]!) { saveApprovers(approvers: $approvers) { __typename } }`;
@@ -91,23 +90,6 @@ test('the file has the line before the service has the request, and no outcome y
   await (await startTestGateway(service, settings)).graphql(write);
   expect(seen).toEqual([['sent']]);
   expect(summaryOf(lines())).toEqual(['sent', 'WorkflowActionCompleted']);
-});
-
-test('a write leaves only after its line is written', async () => {
-  const service = await startService(success);
-  const { calls } = startCalls(service);
-  const line = Promise.withResolvers<void>();
-  const observer = { claimed() {}, replayed() {}, sending: () => line.promise };
-  const writing = calls.write({ ...upgradeToHq, observer }, scopeOf());
-  await calls.read(glCodesOf('first'), scopeOf());
-  await calls.read(glCodesOf('second'), scopeOf());
-  expect(service.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
-    expect.stringContaining('/getGLCodes5'),
-    expect.stringContaining('/getGLCodes5'),
-  ]);
-  line.resolve();
-  await writing;
-  expect(service.received[2]?.url).toBe('/upgradeToHQ');
 });
 
 test('identifiers and files are named, and nothing else of a request is in the record or in the log', async () => {

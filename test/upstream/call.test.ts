@@ -7,6 +7,7 @@ import { expect, jest, test } from '@jest/globals';
 import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/declarations.ts';
+import { Connections } from '../../src/upstream/transport/connections.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { anyWrite, write, writes } from '../../testkit/graphql-operation.ts';
@@ -293,16 +294,14 @@ test('a response that arrived while the process was frozen counts, even after th
 
 test('a write is not sent late, after the machine was suspended together with its monotonic clock', async () => {
   const service = await startService(success);
-  const flushes: (() => void)[] = [];
-  const flush = (done: () => void) => void flushes.push(done);
+  const resumedAt = Date.now() + 3_600_000;
+  const flush = () => {
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(resumedAt);
+    closeAfterTest(() => clock.mockRestore());
+  };
   const log = createLogRecorder().createLogger('info', { flush });
   const { calls } = startCalls(service, { log });
   const writing = calls.write(upgradeToHq, scopeOf());
-  while (flushes.length < 1) await immediate();
-  const resumedAt = Date.now() + 3_600_000;
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(resumedAt);
-  closeAfterTest(() => clock.mockRestore());
-  flushes[0]?.();
   await expect(writing).rejects.toMatchObject({ fault: 'too late to send', sent: 'no' });
   expect(service.received).toEqual([]);
 });
@@ -318,12 +317,8 @@ test.each(['before they have a place', 'before they have a connection'])(
     const suspend = () => {
       suspendedMs += 3_600_000;
     };
-    const flush = (done: () => void) => {
-      suspend();
-      done();
-    };
     const { calls } = startCalls(service, {
-      log: createLogRecorder().createLogger('info', { flush }),
+      log: createLogRecorder().createLogger('info', { flush: suspend }),
     });
     for (let n = 0; n < 10; n++) {
       const scope = scopeOf();
@@ -360,23 +355,28 @@ test('a write that cannot be counted because of a bug was not sent, and its outc
   expect(service.received).toEqual([]);
 });
 
-test('writes of the same iteration are sent when their log lines are written, and are pending until they end', async () => {
+test('writes of the same iteration are sent after their log lines are written, and are pending until they end', async () => {
   const service = await startService(success);
   const recorder = createLogRecorder();
-  const flushes: (() => void)[] = [];
-  const flush = (done: () => void) => void flushes.push(done);
+  const events: string[] = [];
+  const { acquire } = Connections.prototype;
+  const acquiring = jest.spyOn(Connections.prototype, 'acquire');
+  acquiring.mockImplementation(function (this: Connections, effect) {
+    events.push(effect);
+    return acquire.call(this, effect);
+  });
+  closeAfterTest(() => acquiring.mockRestore());
+  const flush = () => setImmediate(() => events.push('written'));
   const { calls } = startCalls(service, { log: recorder.createLogger('info', { flush }) });
   const writing = [1, 2].map(() => calls.write(upgradeToHq, scopeOf()));
-  while (flushes.length < 2) await immediate();
-  await calls.read(glCodesOf(), scopeOf()); // In this time, a write would have arrived.
-  expect(service.received.map(({ path }) => path)).toEqual(['/getGLCodes5']);
+  while (events.length < 4) await immediate();
+  expect(events).toEqual(['written', 'write', 'written', 'write']);
   const sent = { requestId: 'request-1', operation: 'upgradeToHQ' };
   const lines = recorder.lines.filter(({ msg }) => msg === 'sent');
   expect(lines).toMatchObject([sent, sent]);
   expect(calls.pendingWrites).toMatchObject(Array(2).fill({ scope: { requestId: 'request-1' } }));
-  for (const done of flushes) done();
   await Promise.all(writing);
-  expect(service.received).toHaveLength(3);
+  expect(service.received).toHaveLength(2);
   expect(calls.pendingWrites).toEqual([]);
 });
 

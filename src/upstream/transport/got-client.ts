@@ -6,7 +6,7 @@ import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import type { Operation, UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, Connections } from './connections.ts';
-import type { EndIteration, Exchange, RawResponse } from './send-once.ts';
+import type { Exchange, RawResponse } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -57,7 +57,6 @@ export function createTransport(options: TransportOptions) {
       { operation, search, body }: UpstreamRequest,
       scope: RequestScope,
       exchange: Exchange,
-      endIteration?: EndIteration,
     ): Promise<RawResponse> {
       const request = requestOf(operation);
       const { method, effect } = operation;
@@ -77,7 +76,7 @@ export function createTransport(options: TransportOptions) {
         isGetWrite && uniqueParam !== undefined ? uniqueSearch(uniqueParam, search) : '';
       const path = request.path + search + unique;
       const sent = { ...request, path, headers, body: body ?? null };
-      return exchange.send(sent, connections, endIteration);
+      return exchange.send(sent, connections);
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {

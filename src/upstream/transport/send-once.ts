@@ -45,9 +45,6 @@ type ExchangeOptions = ExchangeLimits & {
   read(): Promise<void> | undefined;
 };
 
-/** Calls back when this iteration of the event loop ends. */
-export type EndIteration = (then: () => void) => void;
-
 /** What is known of the request before its exchange has begun. */
 export const notBegun = { sent: 'no' } as const;
 
@@ -75,18 +72,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Sends the request when `endIteration` calls back, which ends an iteration of the event loop. Resolves to the response, whatever
-   * its status. Rejects with an UpstreamError.
+   * Sends the request at the end of this iteration of the event loop. Resolves to the response, whatever its status. Rejects with an
+   * UpstreamError.
    */
-  send(
-    request: Dispatcher.DispatchOptions,
-    connections: ConnectionSource,
-    endIteration: EndIteration = setImmediate,
-  ): Promise<RawResponse> {
+  send(request: Dispatcher.DispatchOptions, connections: ConnectionSource): Promise<RawResponse> {
     const { signal } = this.#limits;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
-    endIteration(() => {
+    setImmediate(() => {
       if (this.#ended) return;
       try {
         this.#connections = connections;
