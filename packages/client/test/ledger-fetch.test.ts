@@ -151,7 +151,11 @@ describe('a write', () => {
   test('whose key the gateway could not look up is not known while there is no connection', async () => {
     const { origin } = await start([notLookedUp], cut);
     const intent = newIntent();
-    const result = await save(origin, { patienceMs: 30 }, withIntent(init(), intent));
+    const result = await save(
+      origin,
+      { patienceMs: 30, attemptMs: 2_000 },
+      withIntent(init(), intent),
+    );
     expect(result).toMatchObject({ kind: 'lost', intent });
   });
 
