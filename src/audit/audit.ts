@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { toPublicError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Writes } from '../upstream/call.ts';
-import type { AnyMember, WriteObserver, WriteRequest } from '../upstream/operations.ts';
+import type { AnyMember, WriteRequest, WriteTrail } from '../upstream/operations.ts';
 import { shownInvoice } from '../upstream/responses.ts';
 import type { FileTarget } from '../upstream/targets.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
@@ -24,40 +24,30 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
   /** What ends the record of the writes that were sent and have no outcome yet. */
   const sent = new Set<(outcome: AuditedOutcome) => void>();
 
-  function begin(request: AuditedRequest) {
+  async function write<Member extends AnyMember>(
+    request: WriteRequest<unknown, Member>,
+    scope: RequestScope,
+  ): Promise<Member | OutcomeUnknown> {
     const start = performance.now();
-    let replay = false;
+    const described = describe(request, scope, subject);
+    const line = () => ({ time: new Date().toISOString(), ...described, claim: trail.claim });
     let hasEnded = false;
     const end = (outcome: AuditedOutcome) => {
       if (hasEnded) return;
       hasEnded = true;
       sent.delete(end);
-      const time = new Date().toISOString();
+      const { isReplay: replay = false } = trail;
       const ms = Math.round(performance.now() - start);
-      output.write({ audit: 'outcome', time, ...request, ...outcome, replay, ms });
+      output.write({ audit: 'outcome', ...line(), ...outcome, replay, ms });
     };
-    const observer: WriteObserver = {
-      claimed(claimId) {
-        request.claim = claimId;
-      },
-      replayed() {
-        replay = true;
-      },
-      sending() {
+    const trail: WriteTrail = {
+      onSend() {
         sent.add(end);
-        output.write({ audit: 'sent', time: new Date().toISOString(), ...request });
+        output.write({ audit: 'sent', ...line() });
       },
     };
-    return { observer, end };
-  }
-
-  async function write<Member extends AnyMember>(
-    request: WriteRequest<unknown, Member>,
-    scope: RequestScope,
-  ): Promise<Member | OutcomeUnknown> {
-    const { observer, end } = begin(describe(request, scope, subject));
     try {
-      const member = await writes.write({ ...request, observer }, scope);
+      const member = await writes.write({ ...request, trail }, scope);
       const { __typename: outcome, code, invoiceId }: AnyMember = member;
       end({ outcome, code, invoiceId: shownInvoice(invoiceId) });
       return member;
@@ -90,18 +80,18 @@ function describe(
   return {
     writeId: crypto.randomUUID(),
     requestId,
-    ...(state.traceId !== undefined && { trace_id: state.traceId }),
+    trace_id: state.traceId,
     iss,
-    ...(shown !== 'hash' && { sub }),
-    ...((shown !== 'sub' || sub === null) && { caller: hash }),
-    ...(azp !== undefined && { azp }),
+    sub: shown === 'hash' ? undefined : sub,
+    caller: shown === 'sub' && sub !== null ? undefined : hash,
+    azp,
     field,
-    ...(action !== undefined && { action }),
+    action,
     operation: name,
     responseName: idempotencyResponseName,
-    ...(ids && { ids }),
-    ...(omittedIds !== undefined && { omittedIds }),
-    ...(files.length > 0 && { files: files.map(digestOf) }),
+    ids,
+    omittedIds,
+    files: files.length > 0 ? files.map(digestOf) : undefined,
   };
 }
 

@@ -62,10 +62,10 @@ export class IdempotentCalls implements Writes {
         metrics.count('joined');
       },
     };
-    request.observer?.claimed(write.key);
+    const trail = Object.assign(request.trail ?? {}, { claim: write.key });
     const send = async () => {
       metrics.count('claimed');
-      const claimed = { ...request, claimId: write.key, deadline };
+      const claimed = { ...request, trail, deadline };
       const { member: value, response } = await this.#send(claimed, scope);
       return { value, record: toRecord(request.operation, response) };
     };
@@ -80,7 +80,7 @@ export class IdempotentCalls implements Writes {
     else if (result.state === 'recorded') {
       if (!hasWaited) metrics.count('replayed');
       scope.state.isReplay = true;
-      request.observer?.replayed();
+      trail.isReplay = true;
     }
     // The type is right: the fingerprint of the recorded write is the same, and so is its operation.
     return outcome as Member | OutcomeUnknown;
@@ -138,11 +138,11 @@ export class IdempotentCalls implements Writes {
     request: WriteRequest<unknown, Member>,
     scope: RequestScope,
   ): Promise<{ response: unknown; member: Member | OutcomeUnknown }> {
-    const { operation, claimId: claim } = request;
+    const { operation, trail } = request;
     const response = await this.#options.upstream.write(request, scope);
     if (!(response instanceof OutcomeUnknown))
       return { response, member: operation.member(response) };
-    const unknown = { operation: operation.name, code: response.code, claim };
+    const unknown = { operation: operation.name, code: response.code, claim: trail?.claim };
     this.#options.metrics.unknownOutcome(unknown, scope, request);
     return { response, member: response };
   }

@@ -91,17 +91,17 @@ export class CallObserver {
   }
 
   /**
-   * Logs that a write is about to be sent, with the identifiers in it, and calls its observer. If the process dies, the log then
+   * Logs that a write is about to be sent, with the identifiers in it, and notes it in its trail. If the process dies, the log then
    * shows which writes were in flight. The line is written at the end of this iteration of the event loop, together with those of
    * all writes in it. An exchange that begins afterwards sends its request after that, because Node runs immediates in order.
    */
   sending(request: WriteRequest, { requestId, caller }: RequestScope): void {
     const log = this.#log;
-    request.observer?.sending();
+    const { operation, trail } = request;
+    trail?.onSend?.();
     if (!log.isLevelEnabled('info')) return;
-    const { claimId: claim } = request;
-    const { name: operation } = request.operation;
-    log.info({ requestId, operation, caller: caller.hash, claim, ...loggedIds(request) }, 'sent');
+    const line = { requestId, operation: operation.name, caller: caller.hash, claim: trail?.claim };
+    log.info({ ...line, ...loggedIds(request) }, 'sent');
     log.flush();
   }
 

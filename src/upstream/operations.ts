@@ -68,22 +68,21 @@ export type WriteRequest<Result = unknown, Member extends AnyMember = AnyMember>
 > & {
   /** The response name of the mutation field, which is part of the claim on an idempotency key. */
   readonly responseName: string;
-  readonly observer?: WriteObserver;
-  /** The id of its claim on an idempotency key, for the log. */
-  readonly claimId?: string;
+  /** What has become of it so far. */
+  readonly trail?: WriteTrail;
   /** Its deadline in the time of `performance.now()`, which is earlier than its timeout if it waited for an earlier request. */
   readonly deadline?: number;
 };
 export type UpstreamRequest<Result = unknown> = ReadRequest<Result> | WriteRequest<Result>;
 
-/** Called while a write is executed, for the audit record. */
-export type WriteObserver = {
+/** What has become of a write so far, for the log and the audit record. It is noted while the write is executed. */
+export type WriteTrail = {
   /** The id of its claim on an idempotency key. */
-  claimed(claimId: string): void;
-  /** Its outcome is that of an earlier request with the same key. */
-  replayed(): void;
-  /** It is about to be sent. This is recorded at the end of this iteration of the event loop. */
-  sending(): void;
+  claim?: string;
+  /** Whether its outcome is that of an earlier request with the same key. */
+  isReplay?: boolean;
+  /** Called when it is about to be sent. What this writes is written at the end of this iteration of the event loop. */
+  onSend?(): void;
 };
 
 type Encoder<Of extends Operation, P extends TSchema, B extends TSchema | null> = {
