@@ -1,7 +1,6 @@
 import {
   type ASTVisitor,
   type DocumentNode,
-  type GraphQLSchema,
   getNamedType,
   isEnumType,
   Kind,
@@ -28,35 +27,34 @@ export function findCompiled(
   given: Variables,
   threshold = COMPILE_AT,
 ): Compiled | null {
-  const { ast, plans } = document;
-  document.conditions ??= conditionsOf(ast);
-  const { conditions } = document;
-  const variables = conditions.size > 0 ? { ...defaultsOf(operation), ...given } : given;
-  // A variable that only another operation declares may have any value.
-  const values = Array.from(conditions, (name) => variables[name] === true);
-  const key = [operation.name?.value, ...values].join();
-  const plan = plans.memo(key);
+  // Each combination of conditions is compiled on its own. A variable that only another operation declares may have any value.
+  const { name, variableDefinitions = [] } = operation;
+  const values = variableDefinitions.map(({ variable, defaultValue }) => {
+    const value = given[variable.name.value];
+    const isDefault = value === undefined && defaultValue?.kind === Kind.BOOLEAN;
+    return isDefault ? defaultValue.value : value === true;
+  });
+  const plan = document.plans.memo([name?.value, ...values].join());
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
-    plan.compiled = compile(document, operation, variables);
+    plan.compiled = compile(document, operation, given);
   }
   return plan.compiled ?? null;
 }
 
 function compile(
-  { ast, schema }: GraphqlDocument,
+  document: GraphqlDocument,
   operation: OperationDefinitionNode,
-  variables: Variables,
+  given: Variables,
 ): Compiled | null {
-  const query = toCompile(ast, variables);
-  const { isCompilable, selectsEnum } = inspect(query, schema);
+  const defaults = defaultsOf(operation);
+  const { query, isCompilable, selectsEnum } = toCompile(document, { ...defaults, ...given });
   if (!isCompilable) return null;
   const options = { disableLeafSerialization: !selectsEnum };
-  const result = compileQuery(schema, query, operation.name?.value ?? '', options);
+  const result = compileQuery(document.schema, query, operation.name?.value ?? '', options);
   if (!isCompiledQuery(result)) return null;
-  const defaults = defaultsOf(operation);
   // Compiled code ignores the default of a nullable type.
-  return (context, given) => result.query(undefined, context, { ...defaults, ...given });
+  return (context, variables) => result.query(undefined, context, { ...defaults, ...variables });
 }
 
 /** The default values of the variables that have one. */
@@ -67,28 +65,44 @@ function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Vari
   return Object.fromEntries(entries);
 }
 
-/** The names of the variables in `@include` and `@skip`. */
-function conditionsOf(document: DocumentNode): ReadonlySet<string> {
-  const names = new Set<string>();
-  visit(document, {
-    Directive({ arguments: conditions = [] }) {
-      for (const { value } of conditions) {
-        if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-      }
-    },
-  });
-  return names;
-}
-
-/** The document to compile: without fields that these variables exclude, and without directives, of which compiled code ignores some. */
-function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
+/**
+ * The document to compile: without fields that these variables exclude, and without directives, of which compiled code ignores
+ * some. `isCompilable`: whether compiled code gives the same result as graphql-js. It loses entities after a rejected reference,
+ * and fails on names that its own code uses (docs/decisions/0010). `selectsEnum`: whether the document selects an enum, whose
+ * values differ inside and outside of the gateway. All other leaves already have their final form, and checking each of them
+ * again would be a tenth of the cost of a long list.
+ */
+function toCompile({ ast, schema }: GraphqlDocument, variables: Variables) {
+  const typeInfo = new TypeInfo(schema);
+  let [isCompilable, selectsEnum] = [true, false];
   const enter = (node: SelectionNode) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
-  return visit(document, {
-    Field: enter,
+  const visitor: ASTVisitor = {
+    OperationDefinition({ selectionSet }) {
+      const { nodes } = selectionCosts(schema, fragmentsOf(ast))([selectionSet]);
+      if (nodes > MAX_FIELDS) isCompilable = false;
+    },
+    SelectionSet: {
+      leave({ selections }) {
+        if (selections.length === 0) isCompilable = false;
+      },
+    },
+    Field(node) {
+      const { name, alias } = node;
+      const entered = enter(node);
+      if (!entered) return entered;
+      if (name.value === '_entities' || alias?.value.startsWith('__')) isCompilable = false;
+      if (isEnumType(getNamedType(typeInfo.getType()))) selectsEnum = true;
+      return entered;
+    },
     InlineFragment: enter,
     FragmentSpread: enter,
-  });
+    VariableDefinition({ variable }) {
+      if (variable.name.value in Object.prototype) isCompilable = false;
+    },
+  };
+  const query: DocumentNode = visit(ast, visitWithTypeInfo(typeInfo, visitor));
+  return { query, isCompilable, selectsEnum };
 }
 
 /** Whether the `@include` and `@skip` of a selection let it be executed with these values. */
@@ -99,33 +113,4 @@ function isIncluded({ directives = [] }: SelectionNode, variables: Variables): b
     if (value?.kind !== Kind.VARIABLE) return true;
     return variables[value.name.value] === (name.value === 'include');
   });
-}
-
-/**
- * Finds two things. `isCompilable`: whether compiled code gives the same result as graphql-js. It loses entities after a
- * rejected reference, and fails on names that its own code uses (docs/decisions/0010). `selectsEnum`: whether the document
- * selects an enum, whose values differ inside and outside of the gateway. All other leaves already have their final form, and
- * checking each of them again would be a tenth of the cost of a long list.
- */
-function inspect(document: DocumentNode, schema: GraphQLSchema) {
-  const costOf = selectionCosts(schema, fragmentsOf(document));
-  const typeInfo = new TypeInfo(schema);
-  let [isCompilable, selectsEnum] = [true, false];
-  const visitor: ASTVisitor = {
-    OperationDefinition({ selectionSet }) {
-      if (costOf([selectionSet]).nodes > MAX_FIELDS) isCompilable = false;
-    },
-    SelectionSet({ selections }) {
-      if (selections.length === 0) isCompilable = false;
-    },
-    Field({ name, alias }) {
-      if (name.value === '_entities' || alias?.value.startsWith('__')) isCompilable = false;
-      if (isEnumType(getNamedType(typeInfo.getType()))) selectsEnum = true;
-    },
-    VariableDefinition({ variable }) {
-      if (variable.name.value in Object.prototype) isCompilable = false;
-    },
-  };
-  visit(document, visitWithTypeInfo(typeInfo, visitor));
-  return { isCompilable, selectsEnum };
 }

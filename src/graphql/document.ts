@@ -30,9 +30,7 @@ export class GraphqlDocument {
   ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
   /** The faults of an invalid document. These are no Error objects, which would keep in memory what their stacks refer to. */
   faults: readonly GraphQLFormattedError[] = [];
-  /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
-  conditions: ReadonlySet<string> | undefined;
-  /** The plan of each operation, for each combination of values of the variables in `@include` and `@skip`. */
+  /** The plan of each operation, for each combination of those of its variables that are true. */
   readonly plans = new LRUCache<string, Plan>({
     max: 8,
     memoMethod: () => ({ executions: 0, compiled: undefined }),
