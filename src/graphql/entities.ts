@@ -41,13 +41,10 @@ export const createEntityResolver =
     const references = representations.map((representation) => {
       const reference = readReference(representation, entities);
       if (reference instanceof GatewayError) limits.admitFailure(reference);
-      else if (reference) {
-        limits.countLookup(reference.list);
-        lists.set(reference.list, reference);
-      }
+      else if (reference) lists.set(reference.list, reference);
       return reference;
     });
-    limits.checkLookups();
+    limits.admitLists(lists.keys());
     const indexes = new Map<string, Index | Error>();
     const load = async ({ list, readIndex }: Reference) =>
       indexes.set(list, await readIndex(loaders).catch((error: Error) => error));

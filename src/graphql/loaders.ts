@@ -25,20 +25,17 @@ export function createLoaders(reads: Reads, scope: RequestScope, limits: Respons
   const lists = createListLoader(scope);
 
   /**
-   * Reads a list once for a request, and counts it. Lists with the same key count once. Each item has so many `addedBytes` of
-   * texts that the response lacks. Resolvers have no other way to read.
+   * Reads a list once for a request. Each item has so many `addedBytes` of texts that the response lacks. Resolvers have no other
+   * way to read.
    */
   function list<List extends ListResponse<object>, Item extends object>(
     request: ReadRequest<List>,
     toItems: (response: List) => Item[],
     addedBytes: number,
-    key: string,
   ): Promise<Omit<List, 'list'> & { list: Item[] }> {
     const id = request.operation.name + request.search;
-    limits.countLookup(key);
     const read = async () => {
       try {
-        limits.checkLookups(); // By now all root fields have started and are counted.
         const response = await reads.read(request, scope);
         const items = toItems(response);
         limits.noteTexts(items, response.bytes + items.length * addedBytes);

@@ -7,7 +7,7 @@ import { selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
-/** How many different lists one request may read from the service. */
+/** How many different lists the references of one request may refer to. Its other reads have an alias each (document-limits.ts). */
 export const MAX_LOOKUPS = 200;
 /** How many fields of list items and entities one response may have. Executing as many takes 100 ms. */
 const MAX_FIELDS = 500_000;
@@ -72,32 +72,22 @@ export class ResponseLimits {
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many of them, or of their fields. */
   admitReferences(count: number, info: GraphQLResolveInfo): void {
     this.#counted.references += count;
-    this.checkLookups();
+    if (this.#counted.references > MAX_REFERENCES) {
+      throw limitExceeded('entity representations', MAX_REFERENCES);
+    }
     this.#checkFields(count * selectionOf(info).fields);
+  }
+
+  /** Counts the lists that references refer to. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitLists(names: Iterable<string>): void {
+    for (const name of names) this.#lookups.add(name);
+    if (this.#lookups.size > MAX_LOOKUPS) throw limitExceeded('different lists', MAX_LOOKUPS);
   }
 
   /** Counts a failed reference. Throws its error if there are too many to report each of them. */
   admitFailure(error: Error): void {
     this.#counted.failed += 1;
     if (this.#counted.failed > 500) throw error; // More errors would take 100 ms.
-  }
-
-  /** Counts a list that will be read, by its key. */
-  countLookup(key: string): void {
-    if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
-  }
-
-  /**
-   * Throws `OPERATION_LIMIT_EXCEEDED` if too many references or lists were counted. Then nothing more is sent, not even for other
-   * fields.
-   */
-  checkLookups(): void {
-    if (this.#counted.references > MAX_REFERENCES) {
-      throw limitExceeded('entity representations', MAX_REFERENCES);
-    }
-    if (this.#lookups.size > MAX_LOOKUPS) {
-      throw limitExceeded('different lists', MAX_LOOKUPS);
-    }
   }
 
   /** Notes the length of the texts of a list in bytes, so that a long list is not measured for each of its fields. */

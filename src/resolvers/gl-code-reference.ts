@@ -8,7 +8,7 @@ import {
   type Reference,
 } from '../graphql/entities.ts';
 import { formatId, type GlCodeEntity, type GlCodeKey, ownCodeOf } from './gl-code.ts';
-import { glCodesKey, readGlCodes } from './gl-codes.ts';
+import { readGlCodes } from './gl-codes.ts';
 import { expectOk } from './status-member.ts';
 
 /** The targets by their names in the schema. */
@@ -51,9 +51,8 @@ export const readGlCodeReference: ReadReference = ({ id, target, project, code }
 
 /** A reference to a code. Hidden codes are found as well. */
 function referenceTo(key: GlCodeKey): Reference {
-  const list = glCodesKey(key);
   return {
-    list,
+    list: `${key.target} ${key.project}`,
     key: key.code,
     async readIndex(loaders) {
       const { list, ...status } = await readGlCodes(loaders, { ...key, includeHide: true });

@@ -28,11 +28,6 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
 /** The target and project of a list. */
 type GlCodesKey = Pick<GlCodeEntity, 'target' | 'project'>;
 
-/** The target and project of a list as a text. Lists with the same text count as one. */
-export function glCodesKey({ target, project }: GlCodesKey): string {
-  return `${target} ${project}`;
-}
-
 /** Reads a list of codes (docs/reference/service-api.md, section 4.1). */
 export function readGlCodes(
   { list }: Loaders,
@@ -41,7 +36,7 @@ export function readGlCodes(
   const added = Buffer.byteLength(project); // Each code of the list gets the project.
   const request = operations.getGLCodes5.encode({ target, project, includeHide });
   const toItems = (response: GlCodesResponse) => entitiesOf(response, { target, project });
-  return list(request, toItems, added, glCodesKey({ target, project }));
+  return list(request, toItems, added);
 }
 
 type GlCodesResponse = ReturnType<typeof operations.getGLCodes5.response.decode>;

@@ -34,7 +34,7 @@ test('what is made of a list takes memory for a reference to each item', async (
   expect(scope.reservation.peakBytes).toBe(160_000);
 });
 
-test('reads begin within the turn of their request, once each, when all of its root fields have been counted, and fail in one turn', async () => {
+test('reads begin within the turn of their request, once each, when all of its root fields have started, and fail in one turn', async () => {
   const happened: string[] = [];
   const read: Reads['read'] = async ({ search }) => {
     happened.push(`read ${search}`);
@@ -47,7 +47,7 @@ test('reads begin within the turn of their request, once each, when all of its r
   lane.turn('caller', 1);
   for (const project of ['north', 'south', 'north']) {
     happened.push(`field ${project}`);
-    list(glCodesOf(project), () => [], 0, project).catch(() => happened.push(`failed ${project}`));
+    list(glCodesOf(project), () => [], 0).catch(() => happened.push(`failed ${project}`));
   }
   await lane.turn('another caller', 2);
   await setImmediate();
