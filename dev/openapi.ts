@@ -1,7 +1,8 @@
+import { writeJson } from '../src/lib/json.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation } from '../src/upstream/operations.ts';
+import { parseBody } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
-import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 
 /** The OpenAPI 3.1 description of the service, as JSON, which follows from its declarations. */
 export function openApi(): string {
@@ -19,14 +20,14 @@ export function openApi(): string {
     },
     paths: Object.fromEntries(ledger.operations.map((one) => [`/${one.name}`, pathOf(one)])),
   };
-  return `${stringifyWithBigInt(description, 2)}\n`;
+  return `${writeJson(description, 2)}\n`;
 }
 
 function pathOf(operation: Operation) {
   const { method, name, effect, section, parameters, body, response, sample } = operation;
   const schemas = response.wire.map((type) => schemaOf(type));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
-  const example: unknown = parseWithBigInt(sample);
+  const example = parseBody(Buffer.from(sample));
   return {
     [method.toLowerCase()]: {
       operationId: name,

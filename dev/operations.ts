@@ -3,7 +3,6 @@ import { ledger } from '../src/resolvers/ledger.ts';
 import type { Operation as Declared } from '../src/upstream/operations.ts';
 import { parseBody } from '../src/upstream/responses.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
-import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
 import { codesByProject } from './sample-data.ts';
 import { type ScenarioName, scenarioName } from './scenarios.ts';
 import { differencesOf } from './wire-differences.ts';
@@ -13,7 +12,7 @@ export class InvalidRequest extends Error {}
 
 /** docs/reference/service-api.md, section 2.1. */
 export type ServiceStatus = {
-  readonly invoice_id: bigint;
+  readonly invoice_id: number;
   readonly message: string;
   readonly status: number;
 };
@@ -38,7 +37,7 @@ type Values = Readonly<Record<string, unknown>>;
 /** What an operation does with a request that is as declared, in place of responding with its sample. */
 type Behaviour = (query: Values, body: unknown, sample: Values) => Task;
 
-/** An approver, as received. An integer beyond 2^53 is a bigint. */
+/** An approver, as received. */
 export type Approver = Values;
 
 /** The operations by path. `saved` collects the approvers. */
@@ -55,14 +54,14 @@ export function createOperations(saved: Approver[]): ReadonlyMap<string, Operati
 
 function operationOf(declared: Declared, behaviour: Behaviour | undefined): Operation {
   const { method, parameters, body, response } = declared;
-  const sample = Object(parseWithBigInt(declared.sample));
+  const sample = Object(parseBody(Buffer.from(declared.sample)));
   const [wire]: readonly WireType[] = response.wire;
   const isList = wire?.properties?.service_status !== undefined;
   return {
     method,
     parse(request) {
       const query = readQuery(request.query, parameters);
-      if (body) expectDeclared(body, parseBody(Buffer.from(stringifyWithBigInt(request.body))));
+      if (body) expectDeclared(body, request.body);
       return behaviour?.(query, request.body, sample) ?? { perform: () => sample };
     },
     // A refused upload is a status record, which is not documented for this operation.

@@ -81,7 +81,7 @@ const behaviours: Readonly<Record<ScenarioName, (exchange: Exchange) => void>> =
 
 function respondWithStatus(status: number, message: string) {
   return (exchange: Exchange) =>
-    send(exchange, exchange.refuse({ invoice_id: 0n, message, status }));
+    send(exchange, exchange.refuse({ invoice_id: 0, message, status }));
 }
 
 function respondWithHttp(code: number) {

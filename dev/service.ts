@@ -1,7 +1,9 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
 import { z } from 'zod';
-import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
+import { writeJson } from '../src/lib/json.ts';
+import { parseBody } from '../src/upstream/responses.ts';
+import { UpstreamError } from '../src/upstream/upstream-error.ts';
 import { type Approver, createOperations, InvalidRequest, type Operation } from './operations.ts';
 import { respond, scenarioName } from './scenarios.ts';
 
@@ -39,8 +41,8 @@ export async function startReferenceService(options: ReferenceServiceOptions = {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^(application\/json|text\/json|application\/[^\s;]+\+json)\s*(;|$)/i,
-    { parseAs: 'string' },
-    async (_request: FastifyRequest, text: string) => parseWithBigInt(text),
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, body: Buffer) => parseBody(body),
   );
 
   // A hook, because path, method and token are checked before the body is read.
@@ -57,7 +59,7 @@ export async function startReferenceService(options: ReferenceServiceOptions = {
   app.setNotFoundHandler(async (_request, reply) => reply.code(404).send());
 
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    const isInvalid = error instanceof InvalidRequest || error instanceof SyntaxError;
+    const isInvalid = error instanceof InvalidRequest || error instanceof UpstreamError;
     reply.code(isInvalid ? 400 : (error.statusCode ?? 500)).send();
   });
 
@@ -97,8 +99,8 @@ function handle(
   respond(scenario, {
     reply,
     slowMs,
-    perform: () => stringifyWithBigInt(task.perform()),
-    refuse: (record) => stringifyWithBigInt(operation.refusal(record)),
+    perform: () => writeJson(task.perform()),
+    refuse: (record) => writeJson(operation.refusal(record)),
   });
 }
 

@@ -111,12 +111,13 @@ export function numberText(value: unknown): string | undefined {
   return typeof value === 'number' ? String(value) : longNumber(value);
 }
 
-/** The JSON of a value that `parseJson` returned, with its long numbers as they were written. */
-export function writeJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => {
+/** The JSON of a value that `parseJson` returned, with its long numbers as they were written, indented by so many spaces. */
+export function writeJson(value: unknown, spaces = 0): string {
+  const replace = (_: string, part: unknown) => {
     const digits = longNumber(part);
     return digits === undefined ? part : JSON.rawJSON(digits);
-  });
+  };
+  return JSON.stringify(value, replace, spaces);
 }
 
 const inspected = new RegExp(`\\{ ${NUMBER}: "(.*?)" \\}`, 'g');
