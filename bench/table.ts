@@ -2,39 +2,38 @@ import type { Result } from './compare.ts';
 import type { Round } from './measure.ts';
 
 const allColumns = [
-  { title: 'rejected', of: 'rejected', digits: 3, isCompared: false },
-  { title: 'CPU µs/request', of: 'cpuUs', digits: 0, isCompared: true },
-  { title: 'CPU µs of the service', of: 'serviceCpuUs', digits: 0, isCompared: true },
-  { title: 'calls/request', of: 'calls', digits: 2, isCompared: false },
-  { title: 'connections/request', of: 'connections', digits: 3, isCompared: false },
-  { title: 'requests/s', of: 'perSecond', digits: 0, isCompared: false },
-  { title: 'p50 ms', of: 'p50Ms', digits: 1, isCompared: false },
-  { title: 'p99 ms', of: 'p99Ms', digits: 1, isCompared: false },
-  { title: 'RSS MB', of: 'rssMb', digits: 0, isCompared: false },
+  { title: 'rejected', of: 'rejected', digits: 3 },
+  { title: 'CPU µs/request', of: 'cpuUs', digits: 0 },
+  { title: 'CPU µs of the service', of: 'serviceCpuUs', digits: 0 },
+  { title: 'calls/request', of: 'calls', digits: 2 },
+  { title: 'connections/request', of: 'connections', digits: 3 },
+  { title: 'requests/s', of: 'perSecond', digits: 0 },
+  { title: 'p50 ms', of: 'p50Ms', digits: 1 },
+  { title: 'p99 ms', of: 'p99Ms', digits: 1 },
+  { title: 'RSS MB', of: 'rssMb', digits: 0 },
 ] as const;
 
-/** All figures of a workload: medians, and ratios to the baseline and to the gateway that this one is compared with. */
+/** All figures of a workload: medians. */
 export function tableOf(result: Result): string {
   const { peers } = result;
   const hasRejected = peers.some(({ rounds }) => rounds.some(({ rejected }) => rejected > 0));
   const columns = allColumns.filter(({ of }) => of !== 'rejected' || hasRejected);
-  const bases = peers.filter(({ peer }) => peer.name === 'apollo' || peer.name === 'other');
   const rows = peers.map(({ peer, rounds }) => [
     peer.title,
-    ...columns.flatMap(({ of, digits, isCompared }) => [
-      medianOf(rounds, of, digits),
-      ...(isCompared ? bases.map((base) => ratioOf(base.rounds, rounds, of)) : []),
-    ]),
+    ...columns.map(({ of, digits }) => medianOf(rounds, of, digits)),
   ]);
-  const ratios = bases.map(({ peer }) => `to ${peer.title}`);
-  const head = columns.flatMap(({ title, isCompared }) => [title, ...(isCompared ? ratios : [])]);
+  const head = columns.map(({ title }) => title);
   return `\n### ${titleOf(result)}\n\n${markdown([['', ...head], ...rows])}\n`;
 }
 
-/** The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. */
+/**
+ * The CPU time of each peer in some results: of the baseline in µs, of the others as ratios to it. The baseline is the gateway
+ * that this one is compared with, if there is one, and otherwise the first peer.
+ */
 export function tableOfRatios(results: readonly Result[]): string {
-  const [{ peers } = { peers: [] }] = results;
-  const [base, ...others] = peers.map(({ peer }) => peer);
+  const peers = results[0]?.peers.map(({ peer }) => peer) ?? [];
+  const base = peers.find(({ name }) => name === 'other') ?? peers[0];
+  const others = peers.filter((peer) => peer !== base);
   const rows = results.map((one) => {
     const rounds = roundsOf(one, base?.name);
     const ratios = others.map(({ name }) => ratioOf(rounds, roundsOf(one, name), 'cpuUs'));

