@@ -59,7 +59,7 @@ export function parametersOf({ properties = {}, required = [], additionalPropert
 
 /** The JSON Schema of a type, without what is ours. */
 function schemaOf(wire: WireType): object {
-  const { documented, exact: _, target: __, pattern: ___, ...shown } = wire;
+  const { documented, exact: _, identifies: __, pattern: ___, ...shown } = wire;
   const { type, properties, items, ...others } = shown;
   const kept = Object.entries(others).filter(([name]) => !name.startsWith('~'));
   const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, schemaOf(field)]);

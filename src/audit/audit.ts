@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { toPublicError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Writes } from '../upstream/call.ts';
+import type { SentFile } from '../upstream/identifiers.ts';
 import type { AnyMember, WriteRequest, WriteTrail } from '../upstream/operations.ts';
 import { shownInvoice } from '../upstream/responses.ts';
-import type { FileTarget } from '../upstream/targets.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
@@ -70,11 +70,11 @@ export function createAudit(writes: Writes, output: AuditOutput, subject: Subjec
 
 /** What both lines of a write say. */
 function describe(
-  { operation, responseName, targets }: WriteRequest,
+  { operation, responseName, ...request }: WriteRequest,
   { caller, requestId, state, idempotencyResponseName = responseName }: RequestScope,
   shown: Subject,
 ): AuditedRequest {
-  const { ids, omittedIds, files } = targets(MAX_CHARACTERS);
+  const file = request.file();
   const { issuer: iss, subject: sub, hash, application: azp } = caller;
   const { field, action, name } = operation;
   return {
@@ -89,14 +89,13 @@ function describe(
     action,
     operation: name,
     responseName: idempotencyResponseName,
-    ids,
-    omittedIds,
-    files: files.length > 0 ? files.map(digestOf) : undefined,
+    ...request.identifiers(MAX_CHARACTERS),
+    files: file && [digestOf(file)],
   };
 }
 
 /** A file by its name, and the SHA-256 and the length of its content. */
-function digestOf({ name, content }: FileTarget) {
+function digestOf({ name, content }: SentFile) {
   const sha256 = createHash('sha256').update(content, 'base64').digest('hex');
   return { name, sha256, bytes: Buffer.byteLength(content, 'base64') };
 }

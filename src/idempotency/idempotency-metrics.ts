@@ -4,8 +4,8 @@ import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, startSpan } from '../telemetry/tracing.ts';
+import { loggedIds } from '../upstream/identifiers.ts';
 import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
-import { loggedIds } from '../upstream/targets.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { keyRejected, storeUnavailable } from './idempotency-error.ts';
 
@@ -78,7 +78,7 @@ export function createIdempotencyMetrics(
     unknownOutcome(
       { operation, code, claim }: { operation: string; code: string; claim: string | undefined },
       scope: LogScope,
-      request?: Pick<WriteRequest, 'targets'>,
+      request?: Pick<WriteRequest, 'identifiers'>,
     ) {
       unknown.inc({ operation: labels.get(operation) ?? operation, outcome: code });
       const ids = request && loggedIds(request);

@@ -120,7 +120,7 @@ export class IdempotentCalls implements Writes {
     state: WriteState,
     claim: string,
     scope: RequestScope,
-    repeat?: Pick<WriteRequest, 'targets'>,
+    repeat?: Pick<WriteRequest, 'identifiers'>,
   ): AnyMember {
     const { operations, metrics } = this.#options;
     if (state.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);

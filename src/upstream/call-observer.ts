@@ -4,10 +4,10 @@ import type { Gate } from '../admission/gate.ts';
 import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { loggedIds } from './identifiers.ts';
 import type { Operation, UpstreamRequest, WriteRequest } from './operations.ts';
 import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
-import { loggedIds } from './targets.ts';
 import { cacheHint, cacheMarks, markIn, proxyHint, proxyMark } from './transport/response-marks.ts';
 import { UpstreamError } from './upstream-error.ts';
 

@@ -16,8 +16,6 @@ import {
 } from './responses.ts';
 import {
   double,
-  fileContent,
-  fileName,
   flag,
   guardOf,
   identifier,
@@ -65,8 +63,8 @@ export type Approver = Static<typeof approver>;
 
 /** The body of updateWorkflowCSV (section 2.5). */
 const csvUpload = record({
-  PictureName: optional(fileName),
-  PictureStream: optional(fileContent),
+  PictureName: optional(text),
+  PictureStream: optional(text),
   service_status: optional(record({ invoice_id: optional(identifier), message: optional(text) })),
 });
 export type WorkflowCsvUpload = Static<typeof csvUpload>;
@@ -176,6 +174,10 @@ export const operations = {
     parameters: unnamed(workflowCsvOption),
     body: csvUpload,
     response: uploadResponse,
+    file: ({ PictureName: name, PictureStream: content }) => ({
+      name: name ?? '',
+      content: content ?? '',
+    }),
     argumentOf: (path) => ['input', ...(csvArguments.get(path.at(-1)) ?? ['option'])],
     sample: '{"unresolved":"INV-2,"}',
     field: 'uploadWorkflowCsv',

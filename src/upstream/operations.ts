@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { Path } from '../errors/input-fault.ts';
+import { type Identifiers, identifiersIn, type SentFile } from './identifiers.ts';
 import type { ServiceResponse } from './responses.ts';
-import { type Targets, targetsOf } from './targets.ts';
 import { guardOf, toWire, type WireType } from './wire-types.ts';
 
 /** What is declared of every operation of the service. */
@@ -21,6 +21,8 @@ type Row<Result, P = TSchema, B = TSchema | null> = {
    * default, an argument has the name of its parameter in camel case.
    */
   readonly argumentOf?: (path: Path) => Path;
+  /** The file in the body, for the audit record. */
+  file?(body: B extends TSchema ? Static<B> : never): SentFile;
   /** A response as JSON, for the description and the reference service. */
   readonly sample: string;
   /** The root field of the schema. */
@@ -58,8 +60,10 @@ export type Encoded<Of extends Operation> = {
   readonly search: string;
   /** JSON text. */
   readonly body: string | undefined;
-  /** What the request names, with so many characters of identifiers at most. The log and the audit record show nothing else of it. */
-  readonly targets: (maxCharacters: number) => Targets;
+  /** The identifiers in the request, with so many characters at most. The log shows nothing else of it. */
+  identifiers(maxCharacters: number): Identifiers;
+  /** The file in the request, for the audit record. */
+  file(): SentFile | undefined;
 };
 export type ReadRequest<Result = unknown> = Encoded<ReadOperation<Result>>;
 /** A write, with what belongs to its root field. */
@@ -119,7 +123,9 @@ export function defineOperation(row: Row<unknown> & Pick<Operation, 'effect'>): 
         operation,
         search: searchOf(parameters, values),
         body: body ? JSON.stringify(toWire(body, value)) : undefined,
-        targets: (maxCharacters: number) => targetsOf(types, [values, value], maxCharacters),
+        identifiers: (maxCharacters: number) =>
+          identifiersIn(types, [values, value], maxCharacters),
+        file: () => row.file?.(value),
       };
     },
   };

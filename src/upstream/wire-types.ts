@@ -40,14 +40,11 @@ export type WireType = TSchema & {
   readonly pattern?: string;
   /** Marks an integer on the wire that is a text with its digits in the code. */
   readonly exact?: true;
-  /** What values of this type name, see `targets.ts`. */
-  readonly target?: TargetKind;
+  /** Marks what identifies something, see `identifiers.ts`. */
+  readonly identifies?: true;
   /** The type in the OpenAPI description, if it differs from what is checked. */
   readonly documented?: string | readonly string[];
 };
-
-/** Only values of these types are shown in the audit record. */
-type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
 /** Integers of JSON with at most 1,000 digits. A longer one would need much memory: a response may have it hundreds of times. */
 const pattern = '^-?(0|[1-9]\\d{0,999})$';
@@ -56,11 +53,7 @@ const exact = { type: 'string', pattern, exact: true, documented: 'integer' } as
 /** An integer of any size. It is a number in JSON, and a text in the code, because a double would change a large integer. */
 export const exactInteger = Type.Unsafe<string>(exact);
 /** An `exactInteger` that identifies something. The audit record shows it, so it must not be the number of an account. */
-export const identifier = Type.Unsafe<string>({ ...exact, target: 'identifier' });
-/** The name of a file. The audit record shows it. */
-export const fileName = Type.String({ target: 'fileName' });
-/** The content of a file, in base64. The audit record shows its length and a hash of it. */
-export const fileContent = Type.String({ target: 'fileContent' });
+export const identifier = Type.Unsafe<string>({ ...exact, identifies: true });
 
 /** A field that may be missing or null. */
 export function optional<T extends TSchema>(

@@ -83,9 +83,9 @@ test.each(writing)(
   ({ parameters, body }) => {
     const others = [parameters, body ?? {}]
       .flatMap((type) => fieldsIn(type))
-      .filter(([field, { exact, type, target }]) => {
+      .filter(([field, { exact, type, identifies }]) => {
         const isInteger = exact || [type].flat().includes('integer');
-        return isInteger && /(?:^|_)id$|I[dD]$/.test(field) && target !== 'identifier';
+        return isInteger && /(?:^|_)id$|I[dD]$/.test(field) && !identifies;
       });
     expect(others.map(([field]) => field)).toEqual([]);
   },
