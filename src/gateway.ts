@@ -68,7 +68,7 @@ export async function startGateway(
     execute: graphql.execute,
     explorer: await loadExplorer(config.http),
     isReady,
-    metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
+    metrics: registerHttpMetrics(metrics, { requests, memory, lane, isReady }),
     log,
   });
   const parts = { transport, graphql, authenticator, policy, metrics, log };

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gate } from '../admission/gate.ts';
+import type { Lane } from '../admission/lane.ts';
 import type { Memory } from '../admission/memory.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
 import type { FieldResult, RequestState } from '../request-state.ts';
@@ -12,12 +12,14 @@ type RespondedRequest = Pick<RequestState, 'errorCodes' | 'fields' | 'rejection'
   seconds: number;
 };
 
+type Watched = { requests: Gate; memory: Memory; lane: Lane; isReady(): boolean };
+
 export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
 
 /** Registers the metrics of requests, and of what they hold. */
 export function registerHttpMetrics(
   metrics: Metrics,
-  { requests, memory, isReady }: { requests: Gate; memory: Memory; isReady(): boolean },
+  { requests, memory, lane, isReady }: Watched,
 ) {
   const responses = metrics.counter('http_requests_total', 'HTTP responses, by status', 'status');
   const durations = metrics.histogram(
@@ -51,25 +53,21 @@ export function registerHttpMetrics(
     },
     shed: () => shed.inc(),
     /** The response to `GET /metrics`. */
-    text: shareRendering(() => metrics.text()),
+    text: shareRendering(() => metrics.text(), lane),
     contentType: metrics.contentType,
   };
 }
 
-/** Renders once for all requests that are waiting by then. Rendering takes at most a tenth of the time. */
-export function shareRendering(render: () => Promise<string>): () => Promise<string> {
+/** Renders in turns of CPU time, like the work of a caller, and once for all requests that wait by then. */
+export function shareRendering(render: () => Promise<string>, lane: Pick<Lane, 'turn'>) {
   let next: Promise<string> | undefined;
-  let rested: Promise<unknown> = Promise.resolve();
+  const renderInTurn = async () => {
+    await lane.turn('metrics', performance.now());
+    next = undefined;
+    return render();
+  };
   return () => {
-    next ??= rested.then(() => {
-      next = undefined;
-      const start = performance.now();
-      const rendered = render();
-      const rest = () =>
-        sleep(Math.min(9 * (performance.now() - start), 1000), undefined, { ref: false });
-      rested = rendered.then(rest, rest);
-      return rendered;
-    });
+    next ??= renderInTurn();
     return next;
   };
 }
