@@ -9,7 +9,6 @@ import {
   type GraphQLSchema,
   getNamedType,
   getNullableType,
-  type InlineFragmentNode,
   isListType,
   isObjectType,
   Kind,
@@ -50,7 +49,7 @@ const specialFields = memo((schema: GraphQLSchema) => {
   };
 });
 
-/** Fields, inline fragments and fragment spreads at all levels of an operation, those of a fragment as often as it is spread. */
+/** Fields, inline fragments and fragment spreads at all levels of an operation, those of a fragment at each level that spreads it. */
 const MAX_SELECTIONS = 2_000;
 
 /** The counts for what is selected at all levels. Fields with the same response name are merged, as they are executed. */
@@ -61,13 +60,16 @@ const nothing = {
   /** The length of the JSON text of all fields if they are null. */
   length: 0,
   aliases: 0,
-  /** The fields before they are merged, those of a fragment as often as it is spread. */
+  /** The fields before they are merged. */
   nodes: 0,
   /** The response names at the first level. */
   names: 0,
 };
 
 type SelectionCost = Readonly<typeof nothing>;
+
+/** The fragments that are expanded at one level, by name. */
+type Spread = Map<string, 'open' | 'done'>;
 
 /**
  * Returns a function that computes the cost of the selection sets of one value. A field counts also where `@skip` or `@include`
@@ -82,26 +84,25 @@ export function selectionCosts(
 ) {
   const { computed, lists } = specialFields(schema);
   let visited = 0;
-  /** Adds the fields of a selection set at its first level, with the fragments that it spreads. */
-  function collect(set: SelectionSetNode, fields: FieldNode[], open = [set]): FieldNode[] {
-    for (const selection of set.selections) {
+  /** Adds the fields of a selection set at its first level, with each fragment expanded once, as in an execution. */
+  function collect({ selections }: SelectionSetNode, fields: FieldNode[], spread: Spread): void {
+    for (const selection of selections) {
       visited += 1;
       if (visited > MAX_SELECTIONS) throw limitExceeded('selections', MAX_SELECTIONS);
       if (selection.kind === Kind.FIELD) fields.push(selection);
-      else collectFragment(setOf(selection, fragments), fields, open);
+      else if (selection.kind === Kind.FRAGMENT_SPREAD) addFragment(selection, fields, spread);
+      else collect(selection.selectionSet, fields, spread);
     }
-    return fields;
   }
 
-  function collectFragment(
-    set: SelectionSetNode | undefined,
-    fields: FieldNode[],
-    open: SelectionSetNode[],
-  ): void {
-    if (!set) return; // Validation rejects such a document.
-    if (open.includes(set))
+  function addFragment({ name }: FragmentSpreadNode, fields: FieldNode[], spread: Spread): void {
+    if (spread.get(name.value) === 'open')
       throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
-    collect(set, fields, [...open, set]);
+    const fragment = fragments.get(name.value);
+    if (!fragment || spread.has(name.value)) return; // Validation rejects a document that lacks a fragment.
+    spread.set(name.value, 'open');
+    collect(fragment.selectionSet, fields, spread);
+    spread.set(name.value, 'done');
   }
 
   /** Adds the fields with one response name. */
@@ -118,7 +119,8 @@ export function selectionCosts(
   }
 
   function costOf(sets: readonly SelectionSetNode[], level = 1): SelectionCost {
-    const nodes = sets.flatMap((set) => collect(set, []));
+    const [nodes, spread]: [FieldNode[], Spread] = [[], new Map()];
+    for (const set of sets) collect(set, nodes, spread);
     const byName = Map.groupBy(nodes, ({ alias, name }) => (alias ?? name).value);
     for (const { length } of byName.values()) note(length, level);
     const sum = { ...nothing, names: byName.size };
@@ -126,14 +128,6 @@ export function selectionCosts(
     return sum;
   }
   return costOf;
-}
-
-function setOf(
-  fragment: InlineFragmentNode | FragmentSpreadNode,
-  fragments: Fragments,
-): SelectionSetNode | undefined {
-  const isInline = fragment.kind === Kind.INLINE_FRAGMENT;
-  return isInline ? fragment.selectionSet : fragments.get(fragment.name.value)?.selectionSet;
 }
 
 /** The costs of fields with one node. The nodes of a document live as long as it is remembered. */

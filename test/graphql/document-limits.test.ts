@@ -81,9 +81,7 @@ const overLimit: Record<string, string[]> = {
   'comparisons of fields': [`{ ${repeat(3, (n) => `a${n}: __typename `.repeat(41))} }`],
   selections: [
     // Fragments that double at each level.
-    `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
-    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
-    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
+    `{ ...F0 } ${fragments(12, (n) => `a${n} { ...F${n + 1} } b${n} { ...F${n + 1} }`)} fragment F12 on Query { a }`,
   ],
   fragments: [
     `{ ${repeat(101, (n) => `...F${n}`)} } ${fragments(101, () => '__typename')}`,
@@ -114,6 +112,11 @@ const invalid: Record<string, string[]> = {
   GRAPHQL_VALIDATION_FAILED: [
     '{ nothing }',
     '{ ...A }',
+    // An execution, too, expands a fragment once in a selection set.
+    `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
+    `{ ${'...A '.repeat(60)} } fragment A on Query { a }`,
     `{ __typename ${'@include(if: true) '.repeat(50)} }`,
     project('9'.repeat(100_000)),
     `{ a(${`b: """${'\n  x'.repeat(30_000)}"""`}) }`,
