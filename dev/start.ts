@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
 import closeWithGrace from 'close-with-grace';
+import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
 import { ledger } from '../src/resolvers/ledger.ts';
+import { createLogger } from '../src/telemetry/log.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
-import { createReadableLog } from './readable-log.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';
 import { startWebApp, type WebApp } from './web-app.ts';
 import { serveWebBuild } from './web-build.ts';
@@ -41,7 +43,13 @@ try {
     },
     ledger.operations,
   );
-  const { log, show } = createReadableLog(config.logLevel);
+  // The lines of the log are held until the instructions are printed.
+  const lines = new PassThrough();
+  // The image of the demo has no packages for development, so its log is that of the gateway.
+  const isDemo = process.env.NODE_ENV === 'production';
+  const output = { write: (line: string) => void lines.write(line), writeNow: () => undefined };
+  const level = config.logLevel;
+  const log = isDemo ? createLogger(level, output) : pino({ level, base: null }, lines);
   const gateway = await startGateway(config, log);
   const proxy = await startCuttingProxy({
     target: gateway.url,
@@ -59,12 +67,23 @@ try {
     },
   );
   process.stdout.write(instructions({ config, gateway, proxy, issuer, service, webApp, token }));
-  await show();
+  lines.pipe(isDemo ? process.stdout : await readableOutput());
 } catch (error) {
   const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const hint = isInUse ? '\ndocs/how-to/develop.md names the variable of each port.' : '';
   process.stderr.write(`${error instanceof Error ? error.message : error}${hint}\n`);
   process.exit(1);
+}
+
+/** Writes each line of the log as a sentence with its fields. */
+async function readableOutput(): Promise<NodeJS.WritableStream> {
+  const { default: pretty } = await import('pino-pretty');
+  return pretty({
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    // The settings are a hundred lines, and `npm start -- --check-config` prints them. The caller is a long hash.
+    ignore: 'settings,caller',
+  });
 }
 
 function startWeb(gateway: Gateway, issuer: Issuer): Promise<WebApp> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
@@ -59,7 +60,8 @@ export async function call(
   try {
     if (isWrite) {
       log.info({ requestId, operation, caller }, 'sent');
-      await new Promise<void>((resolve) => output.flush(resolve));
+      output.flush();
+      await setImmediate(); // The line is written then.
     }
     const headers = { authorization: `Bearer ${scope.token}`, 'x-request-id': requestId };
     const reply = await send({ path, headers, signal: controller.signal });

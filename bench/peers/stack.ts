@@ -5,10 +5,10 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import got, { Options } from 'got';
 import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
+import { defineRequest } from '../../src/upstream/transport/got-client.ts';
 import { createConnections } from './connections.ts';
 import { app, createFields, type Context as Fields, resolvers, startRequest } from './dressed.ts';
 import type { Transport } from './duties.ts';
@@ -25,20 +25,11 @@ const baseUrl = new URL(UPSTREAM_BASE_URL);
 
 type Context = Fields & { operation: Plan };
 
-/** The options of all requests, by got. undici sends them. */
-const client = got.extend({
-  retry: { limit: 0 },
-  followRedirect: false,
-  headers: {
-    accept: 'application/json',
-    'accept-encoding': 'gzip, deflate',
-    'user-agent': 'stack',
-  },
-});
-const options = new Options(baseUrl, { method: 'GET' }, client.defaults.options);
+/** The headers of all requests, by got. undici sends them. */
+const defined = defineRequest(baseUrl, 'GET');
 const send = createConnections(baseUrl);
 const sendByGot: Transport = ({ headers, ...exchange }) =>
-  send({ ...exchange, headers: { ...options.headers, ...headers } });
+  send({ ...exchange, headers: { ...defined.headers, ...headers } });
 
 const byName = { __resolveType: ({ __typename }: { __typename: string }) => __typename };
 const schema = makeExecutableSchema<Context>({
