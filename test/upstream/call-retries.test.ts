@@ -72,10 +72,13 @@ test('all attempts share one deadline', async () => {
 /** The retries that a new budget allows, for so many successes and then so many failures, in turns. */
 function retriesOf(...turns: [successes: number, failures: number][]): number {
   const budget = new RetryBudget();
+  const error = new UpstreamError('UPSTREAM_FAILED', { fault: 'busy', transient: true });
   let retries = 0;
   for (const [successes, failures] of turns) {
     for (let n = 0; n < successes; n++) budget.recordSuccess();
-    for (let n = 0; n < failures; n++) if (budget.recordFailure()) retries += 1;
+    for (let n = 0; n < failures; n++) {
+      if (budget.delayOf(1, error, Infinity) !== undefined) retries += 1;
+    }
   }
   return retries;
 }

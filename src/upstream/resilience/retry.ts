@@ -13,16 +13,14 @@ export class RetryBudget {
     this.#tokens = Math.min(MAX_TOKENS, this.#tokens + 0.1);
   }
 
-  /** Takes one token: retries are at most a tenth of the successes. Returns whether the attempt may be retried. */
-  recordFailure(): boolean {
-    this.#tokens = Math.max(0, this.#tokens - 1);
-    return this.#tokens > MAX_TOKENS / 2;
-  }
-
-  /** How long a retry waits after an error, in milliseconds. Undefined if there must be none. The number of the first retry is 1. */
+  /**
+   * How long a retry waits after an error, in milliseconds. Undefined if there must be none. The number of the first retry is 1. An
+   * error that may not recur takes one token, so retries are at most a tenth of the successes.
+   */
   delayOf(retry: number, error: unknown, deadline: number): number | undefined {
     if (!(error instanceof UpstreamError) || !error.transient) return undefined;
-    const isAllowed = this.recordFailure();
+    this.#tokens = Math.max(0, this.#tokens - 1);
+    const isAllowed = this.#tokens > MAX_TOKENS / 2;
     const backoffMs = Math.random() * 100 * 2 ** retry;
     const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
     const isInTime = performance.now() + delayMs < deadline;
