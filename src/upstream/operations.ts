@@ -85,7 +85,7 @@ export type WriteTrail = {
   claim?: string;
   /** Whether its outcome is that of an earlier request with the same key. */
   isReplay?: boolean;
-  /** Called when it is about to be sent. What this writes is written at the end of this iteration of the event loop. */
+  /** Called when it is about to be sent. Lines that it writes are out at the end of this iteration of the event loop. */
   onSend?(): void;
 };
 
