@@ -249,6 +249,6 @@ function rowReaderOf<Row extends TObject>(type: Row) {
 /** A value as the declared type, if it is certain. */
 function converted(value: unknown, kind: string, exact: () => unknown): unknown {
   if (kind === 'string' && numberText(value) !== undefined) return numberText(exact());
-  const isInteger = kind === 'integer' && /^-?\d{1,10}$/.test(String(value));
-  return isInteger && typeof value === 'string' ? Number(value) : value;
+  const isInteger = kind === 'integer' && typeof value === 'string' && /^-?\d{1,10}$/.test(value);
+  return isInteger ? Number(value) : value;
 }

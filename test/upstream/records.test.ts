@@ -230,6 +230,11 @@ test.each([
     'list[250].Hide: expected integer, got string',
     'has a hide that cannot be read',
   ],
+  [
+    '{"Hide":{"toString":1}}',
+    'list[250].Hide: expected integer, got object',
+    'has a hide that cannot be read',
+  ],
   ['null', 'list[250]: expected object, got null', 'cannot be read'],
 ])('the client learns which row of a list is invalid: %s', (row, fault, problem) => {
   const list = listOf(`[${'{"Code":"1"},'.repeat(250)}${row}]`);
