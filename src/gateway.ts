@@ -88,8 +88,7 @@ export async function startGateway(
     async close() {
       isShuttingDown = true;
       unwatch();
-      await server.close();
-      await upstreamCalls.inFlight.idle();
+      await server.close(); // No request is being executed any more.
       await idempotency.close();
       await policy?.close();
       await graphql.stop();

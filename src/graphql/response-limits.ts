@@ -143,9 +143,6 @@ export class ResponseLimits {
       fields,
     );
     const bytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
-    // A long outcome is not encoded before its turn.
-    const isShort = memoryOf(outcome) <= SHORT_RESPONSE;
-    if (isShort && this.#tryHold(bytesOf(outcome), items)) return outcome;
     const cut = () => {
       let fitting: unknown = outcome;
       for (const maxLength of OUTCOME_TEXTS) {
@@ -154,7 +151,9 @@ export class ResponseLimits {
       }
       return fitting;
     };
-    return this.#scope.turn()?.then(cut) ?? cut();
+    // A long outcome is not encoded before its turn.
+    const turn = memoryOf(outcome) > SHORT_RESPONSE ? this.#scope.turn() : undefined;
+    return turn?.then(cut) ?? cut();
   }
 
   /** Holds an outcome of so many bytes and items, if it fits (docs/reference/limits.md). */

@@ -4,7 +4,6 @@ import { Gate } from '../admission/gate.ts';
 import { remove } from '../lib/remove.ts';
 import { reserveOrShorten } from '../lib/short-text.ts';
 import { suspendedMs } from '../lib/suspension.ts';
-import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
 import type { AnyMember, Operation, ReadRequest, WriteRequest } from './operations.ts';
@@ -71,8 +70,6 @@ export class UpstreamCalls {
     max: 1000,
     memoMethod: () => new RetryBudget(),
   });
-  /** The calls in flight. A write continues after its client has disconnected. */
-  readonly inFlight = new WaitGroup();
   /** The writes that are being sent or were sent, whose outcome a forced exit would lose. */
   readonly pendingWrites: { readonly request: WriteRequest; readonly scope: RequestScope }[] = [];
 
@@ -100,7 +97,7 @@ export class UpstreamCalls {
     const result = await this.#options.readCache.read(
       `${operation.name}${search} ${scope.identity}`,
       scope,
-      (controller) => this.inFlight.track(this.#runRead(request, scope, controller)),
+      (controller) => this.#runRead(request, scope, controller),
       (source) => this.#options.observer.read(operation, source),
     );
     const reserving = scope.reservation.reserve(memoryOf(result), scope.signal);
@@ -116,7 +113,7 @@ export class UpstreamCalls {
     const { admissionKey } = scope.caller;
     this.#options.readCache.forget(admissionKey);
     try {
-      const result = await this.inFlight.track(this.#runWrite(request, scope));
+      const result = await this.#runWrite(request, scope);
       // The response is held until it is recorded and encoded. The short form has the same type.
       return reserveOrShorten(result, scope.reservation) as Result;
     } catch (error) {
