@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { AuditLine } from '../../src/audit/audit-line.ts';
 import { createAuditOutput } from '../../src/audit/audit-output.ts';
@@ -23,6 +23,7 @@ import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { readConfig } from '../../testkit/config.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { eventually } from '../../testkit/eventually.ts';
+import { speedUp } from '../../testkit/fast-timeouts.ts';
 import { write } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { metric } from '../../testkit/metric.ts';
@@ -30,6 +31,9 @@ import { success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { createMetrics } from '../support/metrics.ts';
 import { startStack } from '../support/stack.ts';
+
+/** Makes the file be looked for every 20 ms. */
+beforeEach(() => speedUp('setInterval', 1000, 20));
 
 const pathOf = async () => join(await temporaryFolder(), 'audit.log');
 
