@@ -43,5 +43,5 @@ export default {
   // A busy machine takes long to end a worker. What keeps one running fails its test file (native-environment.js).
   workerGracefulExitTimeout: 30_000,
   // More than the cores of a small machine: much of a test is waiting for timers and processes.
-  maxWorkers: 4,
+  maxWorkers: 5,
 };
