@@ -107,17 +107,17 @@ export async function startGraphql(options: GraphqlOptions) {
   };
 }
 
+/** The headers of a POST for Apollo: the HTTP server has checked its content type, which a browser sends only after a preflight. */
+const headersOfPost = new HeaderMap([['apollo-require-preflight', 'true']]);
+
 /**
- * The headers that Apollo checks. It does not get `accept`, because the HTTP server has chosen the media type of the
- * response, and choosing it again takes 3 µs. Nor does it get the type of a body, which the HTTP server has checked, if another
- * header proves that there was a preflight.
+ * The headers that Apollo checks. It does not get `accept`, because the HTTP server has chosen the media type of the response,
+ * and choosing it again takes 3 µs.
  */
 function headersOf({ method, headers }: GraphqlRequest): HeaderMap {
-  const read = new HeaderMap();
-  const set = (name: string) => headers[name] && read.set(name, String(headers[name]));
-  const isPreflighted = preflightHeaders.some(set);
-  if (!isPreflighted || method === 'GET') set('content-type');
-  return read;
+  if (method === 'POST') return headersOfPost;
+  const names = [...preflightHeaders, 'content-type'].filter((name) => headers[name]);
+  return new HeaderMap(names.map((name) => [name, String(headers[name])]));
 }
 
 /** Reads how a request names its document. Throws a GatewayError. */

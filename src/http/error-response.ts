@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { entryOf, GatewayError, httpError, loggable } from '../errors/gateway-error.ts';
 import { hasMutated, noteError } from '../request-state.ts';
 import { discardBody } from './client-connections.ts';
-import { findInvalidHeader, responseType } from './headers.ts';
+import { acceptedType, findInvalidHeader, JSON_TYPE } from './headers.ts';
 
 /** Sends the response for an error outside GraphQL, notes its code in the state of the request, and logs an unexpected error. */
 export function sendError(
@@ -20,7 +20,9 @@ export function sendError(
   noteError(state, code, error);
   const { status, headers } = http ?? { status: 400, headers: {} };
   const errors = [entryOf(described, hasMutated(state) ? undefined : requestId)];
-  return reply.code(status).headers(headers).type(responseType(request.headers)).send({ errors });
+  // If the status is not 2xx, clients read GraphQL errors only from a response of type `application/graphql-response+json`.
+  const type = acceptedType(request.headers) ?? JSON_TYPE;
+  return reply.code(status).headers(headers).type(type).send({ errors });
 }
 
 /** Rejects requests with invalid headers, and those for unknown paths and methods, before the body is read. */

@@ -22,19 +22,11 @@ const preferredType = memoLatest((accept) =>
   new Negotiator({ headers: { accept } }).mediaType([JSON_TYPE, GRAPHQL_RESPONSE_TYPE]),
 );
 
-/** The media type of responses that the `Accept` header prefers; undefined if it allows none. */
+/** The media type of results and errors that the `Accept` header prefers. Undefined if it allows none. */
 export function acceptedType({ accept }: IncomingHttpHeaders): string | undefined {
   if (!accept) return JSON_TYPE;
   // The time to parse a header grows with its length.
   return accept.length > 500 ? undefined : preferredType(accept);
-}
-
-/**
- * The media type of a response with a result or errors. If the status is not 2xx, clients read GraphQL errors only from a
- * response of type `application/graphql-response+json`.
- */
-export function responseType(headers: IncomingHttpHeaders): string {
-  return acceptedType(headers) ?? JSON_TYPE;
 }
 
 /**
