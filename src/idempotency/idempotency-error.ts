@@ -1,4 +1,4 @@
-import type { KeyRejected, StoreUnavailable } from '@ledger-gateway/at-most-once';
+import { KeyRejected, type StoreUnavailable } from '@ledger-gateway/at-most-once';
 import { GatewayError } from '../errors/gateway-error.ts';
 
 const rejections: Record<KeyRejected['reason'], [code: GatewayError['code'], message: string]> = {
@@ -16,20 +16,15 @@ const rejections: Record<KeyRejected['reason'], [code: GatewayError['code'], mes
   ],
 };
 
-/** The key cannot be used for a write, and why. */
-export function keyRejected(reason: KeyRejected['reason']): GatewayError {
-  const [code, message] = rejections[reason];
-  return new GatewayError(code, message);
-}
-
 const storeReasons: Partial<Record<StoreUnavailable['reason'], string>> = {
   quarantine: 'The store of idempotency keys may have lost records.',
   new: 'The store of idempotency keys is new, and waits some seconds for instances that know another one.',
 };
 
-/** The store cannot be used now, and why. */
-export function storeUnavailable(unavailable: StoreUnavailable['reason']): GatewayError {
-  const reason = storeReasons[unavailable] ?? 'The store of idempotency keys is unavailable.';
+/** The error for the client of a key that cannot be used for a write, or of a store that cannot be used now. */
+export function idempotencyError(error: KeyRejected | StoreUnavailable): GatewayError {
+  if (error instanceof KeyRejected) return new GatewayError(...rejections[error.reason]);
+  const reason = storeReasons[error.reason] ?? 'The store of idempotency keys is unavailable.';
   return new GatewayError(
     'IDEMPOTENCY_UNAVAILABLE',
     `${reason} This request was not sent; an earlier one with the same key may have been. Send it again later, with the same key and its age.`,

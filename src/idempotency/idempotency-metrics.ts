@@ -7,7 +7,7 @@ import { fail, startSpan } from '../telemetry/tracing.ts';
 import { loggedIds } from '../upstream/identifiers.ts';
 import type { WriteOperation, WriteRequest } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
-import { keyRejected, storeUnavailable } from './idempotency-error.ts';
+import { idempotencyError } from './idempotency-error.ts';
 
 /** The results of writes with an idempotency key, as labels of a metric. */
 const idempotencyResults = [
@@ -86,15 +86,13 @@ export function createIdempotencyMetrics(
     },
     /** Counts the rejection of a write or a settlement, and logs a reused key. Returns the error for the client. */
     rejected(error: unknown, scope: LogScope, claim: string): unknown {
-      if (error instanceof StoreUnavailable) {
-        claims.inc({ result: 'unavailable' });
-        return storeUnavailable(error.reason);
-      }
-      if (!(error instanceof KeyRejected)) return error;
-      const { reason } = error;
-      claims.inc({ result: reason === 'settled' ? 'settled' : 'reused' });
-      if (reason !== 'settled') log.warn(lineOf(scope, claim), 'idempotency key reused');
-      return keyRejected(reason);
+      if (error instanceof StoreUnavailable) claims.inc({ result: 'unavailable' });
+      else if (error instanceof KeyRejected) {
+        const result = error.reason === 'settled' ? 'settled' : 'reused';
+        claims.inc({ result });
+        if (result === 'reused') log.warn(lineOf(scope, claim), 'idempotency key reused');
+      } else return error;
+      return idempotencyError(error);
     },
     /** Measures one use of the store, in a span, until the function that it returns is called, with an error if the use failed. */
     started(operation: string): (error?: unknown) => void {
