@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { Memory } from '../admission/memory.ts';
 import type { ClientConnections } from './client-connections.ts';
 
 /**
@@ -9,6 +10,8 @@ import type { ClientConnections } from './client-connections.ts';
  * 8 s. HAProxy takes up to 6 s to notice a shutdown if its health check has the default settings.
  */
 const MAX_DELAYS = 4;
+/** How often clients are disconnected that keep the process from ending, in milliseconds. The rest of a short body arrives within it. */
+const OVERDUE_MS = 5000;
 
 /** The longest time from the signal until the port closes, in milliseconds. */
 export function longestDelayMs(shutdownDelayMs: number): number {
@@ -25,12 +28,13 @@ export type Drain = {
 
 /**
  * Registers what the server waits for when it closes, so that no response is lost. The port stays open until `delayMs`
- * milliseconds after the last GraphQL request, within `longestDelayMs`.
+ * milliseconds after the last GraphQL request, within `longestDelayMs`. Then it waits for no client that takes too long.
  */
 export function registerDrain(
   app: FastifyInstance,
   connections: ClientConnections,
   delayMs: number,
+  { idle }: Pick<Memory, 'idle'>,
 ): Drain {
   const drain = { lastRequestAt: 0, executing: 0 };
   // Fastify calls this hook first, and adds `connection: close` to all responses from then on.
@@ -47,7 +51,12 @@ export function registerDrain(
     const closed = once(app.server, 'close');
     Server.prototype.close.call(app.server);
     connections.close();
+    const dropOverdue = () => {
+      for (const one of idle.filter((each) => each.isOverdue())) one.drop();
+    };
+    const timer = setInterval(dropOverdue, OVERDUE_MS);
     await closed;
+    clearInterval(timer);
     while (drain.executing > 0) await sleep(10);
   });
   return drain;

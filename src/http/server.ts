@@ -38,7 +38,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
-  const drain = registerDrain(app, connections, settings.shutdownDelayMs);
+  const drain = registerDrain(app, connections, settings.shutdownDelayMs, options.memory);
   registerBodyParser(app, options.lane);
 
   app.addHook('onRequest', createRequestLog(options, connections, mayLog));

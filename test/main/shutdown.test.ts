@@ -3,8 +3,10 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { eventually } from '../../testkit/eventually.ts';
+import { speedUp } from '../../testkit/fast-timeouts.ts';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { read, write, writes } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
 import { json, startService, success } from '../../testkit/service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -118,6 +120,22 @@ test('connections that are idle, have just received a response, or have not sent
   for (const { data } of await Promise.all(inFlight)) {
     expect(data.result.__typename).toBe('WorkflowActionCompleted');
   }
+  await closed;
+});
+
+test('a client that does not send its body does not prevent the exit', async () => {
+  speedUp('setInterval', 5000, 10);
+  const { gateway } = await startHeldStack();
+  const slow = connectTo(gateway.url).on('error', () => {});
+  slow.write(requestOf(gateway, read).slice(0, -1));
+  const inProgress = () => metric(gateway, 'ledger_gateway_requests_in_progress');
+  await eventually(async () => expect(await inProgress()).toBe(1));
+  const closed = gateway.close();
+  await portClosed(gateway);
+  expect(slow.destroyed).toBe(false);
+  const later = performance.now() + 2000;
+  const clock = jest.spyOn(native.performance, 'now').mockReturnValue(later);
+  closeAfterTest(() => clock.mockRestore());
   await closed;
 });
 
