@@ -10,7 +10,7 @@ import {
   visit,
 } from 'graphql';
 import { type GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { fragmentsOf, selectionCosts } from './selection-cost.ts';
+import { fragmentsOf, selectionCosts, selectionCounts } from './selection-cost.ts';
 
 /** The limits of a document (docs/reference/limits.md), checked with fragments expanded and before validation. */
 const limits = {
@@ -25,6 +25,8 @@ const limits = {
   fragments: 100,
   /** The introspection query of the explorers has 15. */
   'levels of fields': 20,
+  /** Fields, inline fragments and fragment spreads at all levels of an operation. */
+  selections: 2_000,
   aliases: 200,
   directives: 50,
   /** Fields in a selection set with the same response name. Validation compares them with each other. */
@@ -76,6 +78,7 @@ function checkDefinitions(document: DocumentNode, schema: GraphQLSchema, maxWrit
   const fragments = fragmentsOf(document);
   check('fragments', fragments.size);
   check('operations', definitions.length - fragments.size);
+  const countSelections = selectionCounts(fragments);
   let comparisons = 0;
   const note = (fieldsOfName: number, level: number) => {
     check('levels of fields', level);
@@ -85,6 +88,7 @@ function checkDefinitions(document: DocumentNode, schema: GraphQLSchema, maxWrit
   };
   for (const definition of definitions) {
     if (!('selectionSet' in definition)) continue;
+    check('selections', countSelections(definition.selectionSet));
     const { aliases, names } = selectionCosts(schema, fragments, note)([definition.selectionSet]);
     check('aliases', aliases);
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;

@@ -2,7 +2,6 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  type FragmentSpreadNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
@@ -14,7 +13,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { memo } from '../lib/memo.ts';
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -49,9 +48,6 @@ const specialFields = memo((schema: GraphQLSchema) => {
   };
 });
 
-/** Fields, inline fragments and fragment spreads at all levels of an operation, those of a fragment at each level that spreads it. */
-const MAX_SELECTIONS = 2_000;
-
 /** The counts for what is selected at all levels. Fields with the same response name are merged, as they are executed. */
 const nothing = {
   fields: 0,
@@ -68,12 +64,39 @@ const nothing = {
 
 type SelectionCost = Readonly<typeof nothing>;
 
-/** The fragments that are expanded at one level, by name. */
-type Spread = Map<string, 'open' | 'done'>;
+/**
+ * Returns a function that counts the selections in a set at all levels, those of a fragment as often as it is spread. Compiling a
+ * query takes as many steps. The function throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself.
+ */
+export function selectionCounts(fragments: Fragments): (set: SelectionSetNode) => number {
+  /** By the name of the fragment. Null while it is being counted. */
+  const known = new Map<string, number | null>();
+  const countFragment = (name: string): number => {
+    const count = known.get(name);
+    if (count === null) {
+      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
+    }
+    if (count !== undefined) return count;
+    known.set(name, null);
+    const counted = countSet(fragments.get(name)?.selectionSet);
+    known.set(name, counted);
+    return counted;
+  };
+  const countSet = (set: SelectionSetNode | undefined): number => {
+    let count = 0;
+    for (const selection of set?.selections ?? []) {
+      const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+      count +=
+        1 + (isSpread ? countFragment(selection.name.value) : countSet(selection.selectionSet));
+    }
+    return count;
+  };
+  return countSet;
+}
 
 /**
  * Returns a function that computes the cost of the selection sets of one value. A field counts also where `@skip` or `@include`
- * leave it out. The function throws `OPERATION_LIMIT_EXCEEDED` for too many selections, or a fragment that spreads itself.
+ * leave it out. Call it only for documents within the limits.
  *
  * @param note is called with the number of fields of each response name, and with their level, before what they select is counted
  */
@@ -83,26 +106,22 @@ export function selectionCosts(
   note: (fields: number, level: number) => void = () => {},
 ) {
   const { computed, lists } = specialFields(schema);
-  let visited = 0;
   /** Adds the fields of a selection set at its first level, with each fragment expanded once, as in an execution. */
-  function collect({ selections }: SelectionSetNode, fields: FieldNode[], spread: Spread): void {
+  function collect(
+    { selections }: SelectionSetNode,
+    fields: FieldNode[],
+    spread: Set<string>,
+  ): void {
     for (const selection of selections) {
-      visited += 1;
-      if (visited > MAX_SELECTIONS) throw limitExceeded('selections', MAX_SELECTIONS);
       if (selection.kind === Kind.FIELD) fields.push(selection);
-      else if (selection.kind === Kind.FRAGMENT_SPREAD) addFragment(selection, fields, spread);
-      else collect(selection.selectionSet, fields, spread);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        collect(selection.selectionSet, fields, spread);
+      } else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value);
+        const fragment = fragments.get(selection.name.value);
+        if (fragment) collect(fragment.selectionSet, fields, spread);
+      }
     }
-  }
-
-  function addFragment({ name }: FragmentSpreadNode, fields: FieldNode[], spread: Spread): void {
-    if (spread.get(name.value) === 'open')
-      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
-    const fragment = fragments.get(name.value);
-    if (!fragment || spread.has(name.value)) return; // Validation rejects a document that lacks a fragment.
-    spread.set(name.value, 'open');
-    collect(fragment.selectionSet, fields, spread);
-    spread.set(name.value, 'done');
   }
 
   /** Adds the fields with one response name. */
@@ -119,7 +138,8 @@ export function selectionCosts(
   }
 
   function costOf(sets: readonly SelectionSetNode[], level = 1): SelectionCost {
-    const [nodes, spread]: [FieldNode[], Spread] = [[], new Map()];
+    const nodes: FieldNode[] = [];
+    const spread = new Set<string>();
     for (const set of sets) collect(set, nodes, spread);
     const byName = Map.groupBy(nodes, ({ alias, name }) => (alias ?? name).value);
     for (const { length } of byName.values()) note(length, level);

@@ -53,7 +53,6 @@ const overLimit: Record<string, string[]> = {
     `mutation { ${aliases(2, write)} ${aliases(2, 'saveApprovers(approvers: []) { __typename }', 'b')} ${aliases(2, 'uploadWorkflowCsv(input: { fileName: "a" }) { __typename }', 'c')} }`,
   ],
   'levels of fields': [
-    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
     `{ ${nested(21, 'a { ', 'b', '}')} }`,
     `{ ...A } fragment A on Query { ${nested(15, 'a { ', '...B', '}')} } fragment B on X { ${nested(15, 'b { ', 'c', '}')} }`,
   ],
@@ -81,6 +80,9 @@ const overLimit: Record<string, string[]> = {
   'comparisons of fields': [`{ ${repeat(3, (n) => `a${n}: __typename `.repeat(41))} }`],
   selections: [
     // Fragments that double at each level.
+    `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
+    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
     `{ ...F0 } ${fragments(12, (n) => `a${n} { ...F${n + 1} } b${n} { ...F${n + 1} }`)} fragment F12 on Query { a }`,
   ],
   fragments: [
@@ -98,6 +100,7 @@ const overLimit: Record<string, string[]> = {
 /** Documents that are invalid in another way, by the code or message of their only kind of error. */
 const invalid: Record<string, string[]> = {
   'A fragment spreads itself.': [
+    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
     '{ ...A } fragment A on Query { ...A }',
     '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A __typename }',
     `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
@@ -113,9 +116,6 @@ const invalid: Record<string, string[]> = {
     '{ nothing }',
     '{ ...A }',
     // An execution, too, expands a fragment once in a selection set.
-    `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
-    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
-    `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
     `{ ${'...A '.repeat(60)} } fragment A on Query { a }`,
     `{ __typename ${'@include(if: true) '.repeat(50)} }`,
     project('9'.repeat(100_000)),
