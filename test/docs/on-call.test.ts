@@ -84,6 +84,7 @@ testWithJq(
     await gateway.graphql(save('48214'), {}, { 'x-request-id': '1' });
     respondWith(json({ invoice_id: 48214, status: 1 }));
     await gateway.graphql(save('8'), {}, { 'x-request-id': '2' });
+    await gateway.logLine({ msg: 'request', requestId: '2' }); // It may be logged after the response.
     respondWith(json({ invoice_id: 482140, status: 1 }));
     await gateway.graphql(save('9'), {}, { 'x-request-id': '3' });
     for (const status of [0, 1, 2, 3, 7]) {
