@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -81,40 +82,27 @@ function buildahIn(folder: string) {
   return (...args: string[]) => run('buildah', [...storage, ...args], variables);
 }
 
-/**
- * Creates what the Dockerfile uses of the base image, from the files of this machine: Node, npm, a shell, the user `node`,
- * and `setpriv`, by which the check starts it.
- */
+/** The Debian packages that the Dockerfile and the check need of the base image: a shell, `env`, `setpriv`, and what Node loads. */
+const packages = 'base-files libc6 libgcc-s1 libstdc++6 dash coreutils util-linux libcap-ng0';
+
+/** Creates a stand-in for the base image from this machine: these packages, Node, npm, and the user `node`. */
 function createBaseRoot(folder: string): string {
   const base = join(folder, 'base');
-  const add = (file: string, target = file) => {
-    mkdirSync(dirname(join(base, target)), { recursive: true });
-    cpSync(realpathSync(file), join(base, target), { recursive: true });
-  };
-  // Native packages load more of the C library than Node does.
-  const libraries = new Set(run('dpkg', ['--listfiles', 'libc6']).match(/^\/\S+\.so\.\d+$/gm));
-  const programs = { [process.execPath]: '/usr/local/bin/node' };
-  for (const program of ['/bin/sh', '/usr/bin/env', '/usr/bin/setpriv'])
-    programs[program] = program;
-  for (const [file, target] of Object.entries(programs)) {
-    add(file, target);
-    // Its libraries, and the loader.
-    for (const [library] of run('ldd', [file]).matchAll(/\/\S+(?= \()/g)) libraries.add(library);
-  }
-  for (const library of libraries) add(library);
+  // To which /lib64 links.
+  mkdirSync(join(base, 'usr/lib64'), { recursive: true });
+  const pack = 'grep ^/ | tar --create --no-recursion --ignore-failed-read --files-from=-';
+  run('sh', ['-c', `dpkg --listfiles ${packages} | ${pack} | tar --extract --directory=${base}`]);
+  const local = join(base, 'usr/local');
+  mkdirSync(join(local, 'bin'), { recursive: true });
+  copyFileSync(process.execPath, join(local, 'bin/node'));
   const npm = dirname(
     dirname(process.env.npm_execpath ?? '/usr/lib/node_modules/npm/bin/npm-cli.js'),
   );
-  add(npm, '/usr/local/lib/node_modules/npm');
-  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(base, 'usr/local/bin/npm'));
-  mkdirSync(join(base, 'etc'));
+  cpSync(realpathSync(npm), join(local, 'lib/node_modules/npm'), { recursive: true });
+  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'));
   const users = ['root:x:0:0::/root:/bin/sh', 'node:x:1000:1000::/home/node:/bin/sh', ''];
   writeFileSync(join(base, 'etc/passwd'), users.join('\n'));
   writeFileSync(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
-  for (const empty of ['root', 'home/node', 'proc', 'dev']) {
-    mkdirSync(join(base, empty), { recursive: true });
-  }
-  mkdirSync(join(base, 'tmp'), { mode: 0o1777 });
   return base;
 }
 
