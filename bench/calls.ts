@@ -87,12 +87,8 @@ function mediansOf(counted: readonly Counted[], root: string): Entered[] {
     .sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
 
-/** A table for each request: how often functions are entered, by folder, with the numbers of functions and files. */
-export function tablesOfCalls(results: readonly CallsResult[]): string {
-  return results.map(tableOfCalls).join('');
-}
-
-function tableOfCalls({ title, peers }: CallsResult): string {
+/** How often functions are entered, by folder, with the numbers of functions and files. */
+export function tableOfCalls({ title, peers }: CallsResult): string {
   const ours = peers.filter(({ functions }) => functions.length > 0);
   const folders = [...new Set(ours.flatMap(({ functions }) => functions.map(folderOf)))].sort();
   const row = (name: string, of: (functions: Entered[]) => number) => [
@@ -113,16 +109,12 @@ function tableOfCalls({ title, peers }: CallsResult): string {
 }
 
 /** Every function that a request enters, in the order of files and lines. */
-export function listOfCalls(results: readonly CallsResult[]): string {
-  return results
-    .map(({ title, peers }) => {
-      const functions = peers.find(({ peer }) => peer.name === 'ours')?.functions ?? [];
-      const lines = functions.map(
-        ({ file, line, name, count }) => `${String(count).padStart(4)}  ${file}:${line}  ${name}`,
-      );
-      return `\n### One ${title}\n\n${lines.join('\n')}\n`;
-    })
-    .join('');
+export function listOfCalls({ title, peers }: CallsResult): string {
+  const functions = peers.find(({ peer }) => peer.name === 'ours')?.functions ?? [];
+  const lines = functions.map(
+    ({ file, line, name, count }) => `${String(count).padStart(4)}  ${file}:${line}  ${name}`,
+  );
+  return `\n### One ${title}\n\n${lines.join('\n')}\n`;
 }
 
 const callsOf = (functions: readonly Entered[]) =>

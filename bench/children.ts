@@ -70,8 +70,9 @@ export async function waitFor(child: Child, origin: string, cheap: HttpRequest):
 }
 
 /** Sends one request. Its connection is kept for the next one. `fetch` would ask for compression. */
-export async function send(origin: string, { path, ...options }: HttpRequest) {
-  const { statusCode, body } = await request(new URL(path, origin), options);
+export async function send(origin: string, { headers, body: sent }: HttpRequest) {
+  const options = { method: 'POST', headers, body: sent } as const;
+  const { statusCode, body } = await request(`${origin}/graphql`, options);
   return { status: statusCode, text: await body.text() };
 }
 

@@ -71,10 +71,8 @@ async function compareOnce(
   const running: Running[] = [];
   try {
     for (const peer of peers) running.push(await startPeer(peer, service, credentials));
-    const known = new Set<string>();
-    for (const { workload, peers } of steps.flat()) {
-      if (known.has(workload.name)) continue;
-      known.add(workload.name);
+    const byName = new Map(steps.flat().map((result) => [result.workload.name, result]));
+    for (const { workload, peers } of byName.values()) {
       const taking = running.filter((one) => peers.some(({ peer }) => peer === one.peer));
       for (const one of taking) await whenUsable(workload, one, tokens[0] ?? '');
       await checkResponses(workload, taking, tokens[0] ?? '');

@@ -43,7 +43,8 @@ async function run(job: Job): Promise<Load> {
   let last = 0;
   const instance = autocannon(
     {
-      url: job.origin,
+      url: `${job.origin}/graphql`,
+      method: 'POST',
       connections: job.connections,
       amount: job.requests,
       timeout: 60,

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { closeAll } from '../testkit/cleanup.ts';
-import { countCalls, listOfCalls, tablesOfCalls } from './calls.ts';
+import { countCalls, listOfCalls, tableOfCalls } from './calls.ts';
 import { keepOffGateway } from './children.ts';
 import { compare, type Pace } from './compare.ts';
 import { writePage } from './page.ts';
@@ -51,8 +51,8 @@ print(`${date}, ${machine}`);
 if (options.calls) {
   const others = peers.filter(({ name }) => options.peers?.split(',').includes(name));
   const results = await countCalls([...withOther(ours), ...others], credentials);
-  print(tablesOfCalls(results));
-  if (options.list) print(listOfCalls(results));
+  for (const result of results) print(tableOfCalls(result));
+  if (options.list) for (const result of results) print(listOfCalls(result));
 } else {
   for (const suite of selectSuites(options.only)) await run(suite);
 }

@@ -19,13 +19,8 @@ export type Workload = {
   readonly variables: (n: number) => Record<string, string>;
 };
 
-/** An HTTP request. */
-export type HttpRequest = {
-  method: 'GET' | 'POST';
-  path: string;
-  headers: Record<string, string>;
-  body?: string;
-};
+/** A POST of `/graphql`. */
+export type HttpRequest = { headers: Record<string, string>; body: string };
 
 /** The number of different requests that each connection sends in rotation, unless all have keys. */
 const ROTATION = 16;
@@ -119,7 +114,7 @@ export function cheapRequest(token: string): HttpRequest {
 
 function graphqlRequest(body: string, token: string): HttpRequest {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return { method: 'POST', path: '/graphql', headers, body };
+  return { headers, body };
 }
 
 /**

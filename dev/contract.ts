@@ -26,16 +26,8 @@ Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-
 /** What a check prints, and whether it has found no difference. */
 type Report = { readonly text: string; readonly isFine: boolean };
 
-type Options = {
-  /** The base URL of the service. */
-  readonly url: string;
-  readonly token: string;
-  /** The query of the read. By default that of the probe. */
-  readonly query?: string | undefined;
-};
-
-/** Sends the read that probes the service, once, and compares the response with its declaration. */
-export async function checkResponse({ url, token, query }: Options): Promise<Report> {
+/** Sends the read that probes the service, once, by default with its query, and compares the response with its declaration. */
+export async function checkResponse(url: string, token: string, query?: string): Promise<Report> {
   const { operation, search } = ledger.probe;
   const { effect, method, name, response }: Operation = operation;
   // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
@@ -153,7 +145,7 @@ function checkOf(args: string[], tokenOfEnvironment?: string): () => Report | Pr
   if (token === undefined) {
     throw new Error('There is no token. Set CONTRACT_TOKEN to the token of a user of the service.');
   }
-  return () => checkResponse({ url, token, query });
+  return () => checkResponse(url, token, query);
 }
 
 /** What the command writes, and its exit code. */

@@ -10,20 +10,13 @@ import { differencesOf } from './wire-differences.ts';
 /** A request of the service that is no request of its operation. */
 export class InvalidRequest extends Error {}
 
-/** docs/reference/service-api.md, section 2.1. */
-export type ServiceStatus = {
-  readonly invoice_id: number;
-  readonly message: string;
-  readonly status: number;
-};
-
 /** An operation of the service (docs/reference/service-api.md, section 4), as `src/upstream/declarations.ts` describes it. */
 export type Operation = {
   readonly method: 'GET' | 'POST';
   /** Checks the request and returns what to do, without doing it. Throws an InvalidRequest. */
   parse(request: FastifyRequest): Task;
   /** The response of this operation for a status record that is not a success. */
-  refusal(record: ServiceStatus): unknown;
+  refusal(record: object): unknown;
 };
 
 type Task = {

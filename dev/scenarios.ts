@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { ServiceStatus } from './operations.ts';
 
 /** The scenarios. The claim `scenario` of a token selects one, or a project named `scenario:<name>`. */
 const descriptions = {
@@ -36,7 +35,7 @@ type Exchange = {
   /** Performs the operation and returns the body of the response. */
   perform(): string;
   /** The body of a response with this status record, without performing the operation. */
-  refuse(record: ServiceStatus): string;
+  refuse(record: object): string;
 };
 
 /** Responds as a scenario requires, or with a success if there is none. */

@@ -62,20 +62,8 @@ function toStatus({ invoice_id, message, status }: ServiceStatus) {
 
 /** Returns a resolver of the union member for a status. */
 function typeByStatus(success: string) {
-  return ({ status }: { status: number }) => {
-    switch (status) {
-      case 0:
-        return success;
-      case 1:
-        return 'LedgerFailed';
-      case 2:
-        return 'LedgerNoMoreInvoices';
-      case 3:
-        return 'LedgerNotPermitted';
-      default:
-        return 'LedgerUnrecognizedStatus';
-    }
-  };
+  const members = [success, 'LedgerFailed', 'LedgerNoMoreInvoices', 'LedgerNotPermitted'];
+  return ({ status }: { status: number }) => members[status] ?? 'LedgerUnrecognizedStatus';
 }
 
 export const typeOfGlCodes = typeByStatus('GlCodeList');

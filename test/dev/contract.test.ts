@@ -25,7 +25,7 @@ test('the reference service responds as declared, with the query that is asked f
   closeAfterTest(() => service.close());
   const query = 'target=5&project=north-plant&includeHide=true';
 
-  const { text, isFine } = await checkResponse({ url: service.url, token, query });
+  const { text, isFine } = await checkResponse(service.url, token, query);
 
   expect(text).toContain('  list[] (16 times)\n');
   expect(text).toContain('Everything in the response is declared.');
@@ -38,7 +38,7 @@ test('unknown fields, types and statuses are reported with their paths, and no v
       "list":[{"Code":4010,"Name":"secret","Cost":10.50},{"Hide":9007199254740993,"Cost":null}]}`,
   );
 
-  const { text, isFine } = await checkResponse({ url, token });
+  const { text, isFine } = await checkResponse(url, token);
 
   const [, differences] = /The declarations do not know:\n(.*?)\n\n/s.exec(text) ?? [];
   expect(differences?.split('\n').toSorted()).toEqual([
@@ -59,7 +59,7 @@ test('it sends one read, and follows no redirect', async () => {
   for (const status of [200, 302, 401, 503]) {
     const { url, requests } = await startResponding('{}', status);
 
-    const { text, isFine } = await checkResponse({ url: url.replace(/\/$/, ''), token });
+    const { text, isFine } = await checkResponse(url.replace(/\/$/, ''), token);
 
     expect(isFine).toBe(status === 200);
     expect(text).toContain(`\n${status}, application/json, 2 bytes\n`);
@@ -77,10 +77,10 @@ test('a 400 says why, and what to send instead of the default parameters', async
   );
   const reason =
     '\nThe service rejects the parameters:\n  project: The project field is required.\n';
-  const { text } = await checkResponse({ url, token });
+  const { text } = await checkResponse(url, token);
   expect(text).toContain(reason);
   expect(text).toContain("\n  --query 'target=5&project=");
-  const again = await checkResponse({ url, token, query: 'target=5' });
+  const again = await checkResponse(url, token, 'target=5');
   expect(again.text).toContain(reason);
   expect(again.text).not.toContain('--query');
 });
