@@ -10,6 +10,9 @@ const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
 /** Bytes that zlib returns in one step; an abort takes effect between two steps. */
 const chunks = { chunkSize: 65_536 };
 
+/** Parts of a body that each have an end of their own. One takes 0.1 ms, even if it is empty. */
+const MAX_FRAMES = 1000;
+
 /** How a content coding is removed. */
 type Coding = {
   create(): Duplex & { readonly bytesWritten: number };
@@ -87,9 +90,11 @@ async function decompress(
 ): Promise<Uint8Array> {
   const tryReserve = (bytes: number) => limits.tryReserve(bytes * memory);
   const body = new BodyParts({ ...limits, tryReserve });
-  let rest = rawBody;
+  let [rest, frames] = [rawBody, 0];
   try {
     do {
+      frames += 1;
+      if (frames > MAX_FRAMES) throw invalidResponse(`more than ${MAX_FRAMES} frames`);
       const decompressor = addAbortSignal(signal, create());
       decompressor.end(rest);
       for await (const part of decompressor as AsyncIterable<Uint8Array>) body.add(part);

@@ -143,6 +143,13 @@ test.each([
   });
 });
 
+test('a body of very many frames in zstd is invalid, because each takes time', async () => {
+  const frames = (count: number) => Buffer.concat(Array(count).fill(zstdCompressSync('')));
+  expect(await bodyIn('zstd', frames(1000))).toHaveLength(0);
+  const reading = async () => bodyIn('zstd', frames(1001));
+  await expect(reading()).rejects.toMatchObject({ ...invalid, fault: 'more than 1000 frames' });
+});
+
 test.each([
   ['gzip', gzipSync],
   ['zstd', zstdCompressSync],
