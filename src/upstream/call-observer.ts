@@ -7,7 +7,6 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { loggedIds } from './identifiers.ts';
 import type { Operation, UpstreamRequest, WriteRequest } from './operations.ts';
 import type { ReadCache, ReadSource } from './read-cache.ts';
-import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { cacheHint, cacheMarks, markIn, proxyHint, proxyMark } from './transport/response-marks.ts';
 import { UpstreamError } from './upstream-error.ts';
 
@@ -161,7 +160,7 @@ export class CallObserver {
 /** Registers gauges of the parts that admit calls, and of the memory of kept lists. */
 export function watchCalls(
   metrics: Metrics,
-  { gate, circuit }: { readonly gate: Gate; readonly circuit: CircuitBreaker },
+  { gate, circuit }: { readonly gate: Gate; readonly circuit: { readonly state: string } },
   cache: ReadCache,
 ): void {
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';

@@ -5,7 +5,6 @@ import { remove } from '../../lib/remove.ts';
 import type { CallObserver } from '../call-observer.ts';
 import type { Sent } from '../upstream-error.ts';
 import { createConnector } from './connector.ts';
-import type { Connection, ConnectionSource } from './send-once.ts';
 import { acceptUnrequested } from './socket-changes.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -33,8 +32,10 @@ const MAX_MARGIN_MS = 2000;
 const RELEARN_MS = 60_000;
 
 /** An open connection. Its times are those of `performance.now()`. */
-type Open = Connection & {
+export type Connection = {
   readonly dispatcher: Client;
+  /** Whether it closes after its current exchange. */
+  reset: boolean;
   readonly generation: number;
   readonly expires: number;
   socket?: Socket;
@@ -50,11 +51,11 @@ type Open = Connection & {
  * The connections to the service, which all callers share. A connection is used again only if its last exchange ended whole, if
  * nothing has arrived since, and for a write, only while the service certainly keeps it open (docs/decisions/0030).
  */
-export class Connections implements ConnectionSource {
+export class Connections {
   readonly #options: ConnectionOptions;
   readonly #keepAlive: KeepAlive;
   /** Those that are idle. The ones that were idle for longest come first, and those that still rest come last. */
-  readonly #idle: Open[] = [];
+  readonly #idle: Connection[] = [];
   #connect: ReturnType<typeof createConnector>;
   /** A connection of an earlier generation is not used again. */
   #generation = 0;
@@ -71,14 +72,15 @@ export class Connections implements ConnectionSource {
    * connection again, so a poll comes in between: what has arrived on the connection is noticed. If the service has closed it,
    * undici opens another one.
    */
-  acquire(effect: 'read' | 'write'): Open {
+  acquire(effect: 'read' | 'write'): Connection {
     const open = this.#reuseIdle(effect) ?? this.#open(effect);
     open.effect = effect;
     open.reset = !this.#isShared;
     return open;
   }
 
-  release(open: Open, headers: IncomingHttpHeaders | null, sent: Sent): void {
+  /** Call this when the exchange is over, with the headers of a complete response, or null. */
+  release(open: Connection, headers: IncomingHttpHeaders | null, sent: Sent): void {
     if (sent === 'yes') {
       if (open.effect === 'read') this.#keepAlive.answered(open.idleMs);
       open.idleMs = 0;
@@ -113,15 +115,15 @@ export class Connections implements ConnectionSource {
    * A read takes the connection that was idle for longest: it shows how long the service keeps one, and it may be repeated. A
    * write takes the one that was idle for the shortest time, if it is certain to be open.
    */
-  #reuseIdle(effect: 'read' | 'write'): Open | undefined {
+  #reuseIdle(effect: 'read' | 'write'): Connection | undefined {
     const now = performance.now();
     const idle = this.#idle;
-    const hasRested = ({ idleSince }: Open) => now - idleSince >= REST_MS;
+    const hasRested = ({ idleSince }: Connection) => now - idleSince >= REST_MS;
     if (idle.length > MAX_RESTED) {
       const tooMany = idle.findLastIndex(hasRested) + 1 - MAX_RESTED;
       for (const open of idle.splice(0, Math.max(0, tooMany))) destroy(open);
     }
-    const isUsable = (open: Open) =>
+    const isUsable = (open: Connection) =>
       // If a response came early, the rest of its request may still be waiting to be sent.
       hasRested(open) && now < open.expires && open.socket?.writableLength === 0;
     const isRead = effect === 'read';
@@ -134,7 +136,7 @@ export class Connections implements ConnectionSource {
     return open;
   }
 
-  #open(effect: 'read' | 'write'): Open {
+  #open(effect: 'read' | 'write'): Connection {
     const { baseUrl, keepAliveS, observer } = this.#options;
     const client = new Client(baseUrl.origin, {
       pipelining: 1,
@@ -157,8 +159,9 @@ export class Connections implements ConnectionSource {
     });
     // Connections that are opened together do not end together.
     const expires = performance.now() + LIFE_MS * (0.8 + Math.random() / 5);
-    const open: Open = {
+    const open: Connection = {
       dispatcher: client,
+      reset: false,
       generation: this.#generation,
       expires,
       effect,
@@ -170,7 +173,7 @@ export class Connections implements ConnectionSource {
   }
 
   /** A connection was closed, by either side. If its request was not sent yet, undici opens another one. */
-  #onClose(open: Open, { code = '', message }: { code?: string; message: string }): void {
+  #onClose(open: Connection, { code = '', message }: { code?: string; message: string }): void {
     const now = performance.now();
     if (remove(this.#idle, open)) {
       destroy(open);
@@ -192,7 +195,7 @@ export class Connections implements ConnectionSource {
 const isBreak = /^UND_ERR_SOCKET$|^E/;
 
 /** Closes a connection at once, without waiting for its request. */
-function destroy(open: Open): void {
+function destroy(open: Connection): void {
   open.dispatcher.destroy(() => {});
 }
 

@@ -2,25 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { connectionError, invalidResponse, type Sent, tooLong } from '../upstream-error.ts';
 import { type BodyLimits, BodyParts } from './body-parts.ts';
+import type { Connection, Connections } from './connections.ts';
 
 /** A response as it was received. If its status is not 2xx, a body that is long, late or incomplete is left out. */
 export type RawResponse = {
   statusCode: number;
   headers: IncomingHttpHeaders;
   rawBody: Uint8Array;
-};
-
-/** A connection for one exchange. */
-export type Connection = {
-  readonly dispatcher: Dispatcher;
-  /** Whether the connection closes after the exchange. */
-  reset?: boolean;
-};
-
-export type ConnectionSource = {
-  acquire(effect: 'read' | 'write'): Connection;
-  /** Called when the exchange is over, with the headers of a complete response, or null. */
-  release(connection: Connection, headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
 
 /** The most time and bytes for the body of a response whose status is not 2xx. After that, the connection is closed. */
@@ -56,7 +44,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   pausedStatus: number | undefined;
   readonly #limits: ExchangeOptions;
   readonly #response = Promise.withResolvers<RawResponse>();
-  #connections: ConnectionSource | undefined;
+  #connections: Connections | undefined;
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #informational = 0;
@@ -75,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * Sends the request at the end of this iteration of the event loop. Resolves to the response, whatever its status. Rejects with an
    * UpstreamError.
    */
-  send(request: Dispatcher.DispatchOptions, connections: ConnectionSource): Promise<RawResponse> {
+  send(request: Dispatcher.DispatchOptions, connections: Connections): Promise<RawResponse> {
     const { signal } = this.#limits;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
@@ -84,7 +72,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       try {
         this.#connections = connections;
         this.#connection = connections.acquire(this.#limits.effect);
-        const { dispatcher, reset = false } = this.#connection;
+        const { dispatcher, reset } = this.#connection;
         dispatcher.dispatch({ ...request, reset }, this);
       } catch (error) {
         this.#response.reject(error); // This is a bug of the gateway.

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { Pool } from 'undici';
+import { Connections } from '../../../src/upstream/transport/connections.ts';
 import { defineRequest } from '../../../src/upstream/transport/got-client.ts';
 import { Exchange } from '../../../src/upstream/transport/send-once.ts';
 import { UpstreamError } from '../../../src/upstream/upstream-error.ts';
@@ -16,14 +16,17 @@ type Limits = Partial<ConstructorParameters<typeof Exchange>[0]>;
 
 /** Sends requests to a service, each as an exchange. */
 function createClient(url: string, maxBytes = 1000) {
-  const pool = new Pool(new URL(url).origin);
-  closeAfterTest(() => pool.destroy());
+  const observer = { opened() {}, closedEarly() {}, surplus() {} };
+  const baseUrl = new URL(url);
+  const connections = new Connections({ baseUrl, timeoutMs: 10_000, tls: {}, observer });
+  closeAfterTest(() => connections.close());
   const released: unknown[] = [];
+  const release = connections.release.bind(connections);
+  jest.spyOn(connections, 'release').mockImplementation((...[connection, headers, sent]) => {
+    released.push(headers);
+    release(connection, headers, sent);
+  });
   const request = defineRequest(new URL('path', url), 'GET');
-  const connections = {
-    acquire: () => ({ dispatcher: pool }),
-    release: (_: unknown, headers: unknown) => void released.push(headers),
-  };
   return {
     released,
     send(limits: Limits = {}) {
