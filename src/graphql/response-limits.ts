@@ -107,7 +107,7 @@ export class ResponseLimits {
   }
 
   #admit(result: object, info: GraphQLResolveInfo): Promise<void> | undefined {
-    const { fields, itemFields, length } = selectionOf(info);
+    const { fields, itemFields, length, itemLength } = selectionOf(info);
     const lists = listsIn(result);
     const isList = lists[0] === result;
     const [own, each] = isList ? [0, fields] : [fields - itemFields, itemFields];
@@ -116,7 +116,7 @@ export class ResponseLimits {
     this.#checkFields(count);
     this.#counted.fields += count;
     // Each field may have all texts. Those of lists are measured last, because it would take time for rejected ones.
-    let bytes = length * (1 + items) + own * textsOf(result);
+    let bytes = length + items * (isList ? length : itemLength) + own * textsOf(result);
     for (const list of each > 0 ? lists : []) {
       bytes += each * (this.#lists.get(list) ?? jsonLength(list));
     }

@@ -55,6 +55,8 @@ const nothing = {
   itemFields: 0,
   /** The length of the JSON text of all fields if they are null. */
   length: 0,
+  /** That of those fields that are selected of the items of lists. */
+  itemLength: 0,
   aliases: 0,
   /** The fields before they are merged. */
   nodes: 0,
@@ -132,6 +134,7 @@ export function selectionCosts(
     // A computed field costs as much as three plain fields. Percent-encoding can triple its length.
     sum.fields += inner.fields + (isOneOf(computed) ? 3 : 1);
     sum.itemFields += isOneOf(lists) ? inner.fields : inner.itemFields;
+    sum.itemLength += isOneOf(lists) ? inner.length : inner.itemLength;
     sum.length += inner.length + responseName.length + '"":null,'.length;
     sum.aliases += inner.aliases + (nodes.some(({ alias }) => alias) ? 1 : 0);
     sum.nodes += inner.nodes + nodes.length;

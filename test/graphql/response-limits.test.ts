@@ -125,6 +125,16 @@ test.each([
   expect(memory.held).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 1000);
 });
 
+test('the names of fields beside a list are not booked for each of its items', async () => {
+  const memory = createMemory(16 * MEGABYTE);
+  const limits = limitsOf(memory);
+  limits.start('compiled');
+  const selection = `${'x'.repeat(250)}: message codes { message }`;
+  const result = { codes: Array(50_000).fill({}) };
+  const admitted = execute(selection, (info) => limits.admitResult(result, info));
+  expect(await admitted).toBe('{"s":null}');
+});
+
 test.each([
   // The field of the list counts, too.
   [
