@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
@@ -95,10 +95,8 @@ function createBaseRoot(folder: string): string {
   const local = join(base, 'usr/local');
   mkdirSync(join(local, 'bin'), { recursive: true });
   copyFileSync(process.execPath, join(local, 'bin/node'));
-  const npm = dirname(
-    dirname(process.env.npm_execpath ?? '/usr/lib/node_modules/npm/bin/npm-cli.js'),
-  );
-  cpSync(realpathSync(npm), join(local, 'lib/node_modules/npm'), { recursive: true });
+  const npm = realpathSync(process.env.npm_execpath ?? '/usr/lib/node_modules/npm/bin/npm-cli.js');
+  cpSync(join(npm, '../..'), join(local, 'lib/node_modules/npm'), { recursive: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'));
   const users = ['root:x:0:0::/root:/bin/sh', 'node:x:1000:1000::/home/node:/bin/sh', ''];
   writeFileSync(join(base, 'etc/passwd'), users.join('\n'));

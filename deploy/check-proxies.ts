@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
 import { type Harness, until, withHarness } from '../stress/harness.ts';
+import { createPrivateCa } from '../testkit/certificate.ts';
 import { endProcess } from '../testkit/child-process.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
 import { freePort } from '../testkit/port.ts';
@@ -77,19 +77,16 @@ function configure(name: string, replacements: Record<string, string>): string {
   return file(name);
 }
 
-async function createCertificate(): Promise<void> {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }]);
-  writeFileSync(file('gateway.crt'), cert);
-  writeFileSync(file('gateway.key'), key);
-  writeFileSync(file('gateway.pem'), `${cert}\n${key}`);
-}
+const { cert, key, certFile, keyFile } = await (await createPrivateCa()).issue('localhost');
+writeFileSync(file('gateway.pem'), `${cert}\n${key}`);
 
 const proxies = {
   nginx(port: number, [one, two]: Gateway[], down?: Gateway) {
     const config = configure('nginx.conf', {
       'worker_processes auto': `pid ${file('nginx.pid')}; worker_processes 1`,
       'listen 443': `listen 127.0.0.1:${port}`,
-      '/etc/nginx/tls': folder,
+      '/etc/nginx/tls/gateway.crt': certFile,
+      '/etc/nginx/tls/gateway.key': keyFile,
       '/var/log/nginx/access.log': file('access.log'),
       'gateway-1:4000': `127.0.0.1:${one?.port}${one === down ? ' down' : ''}`,
       'gateway-2:4000': `127.0.0.1:${two?.port}${two === down ? ' down' : ''}`,
@@ -244,7 +241,6 @@ async function checkKill(
   );
 }
 
-await createCertificate();
 await withHarness((harness) =>
   Promise.all((['nginx', 'haproxy'] as const).map((name) => checkProxy(harness, name))),
 );

@@ -6,6 +6,8 @@ import { get } from '../stress/client.ts';
 import { after, type Harness, until, withHarness } from '../stress/harness.ts';
 import { nginxCommand } from '../stress/nginx.ts';
 import { startChild } from '../stress/process.ts';
+import { endProcess } from '../testkit/child-process.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 import { postTo } from '../testkit/graphql-operation.ts';
 import { freePort } from '../testkit/port.ts';
 import { startService, success } from '../testkit/service.ts';
@@ -116,7 +118,9 @@ async function startProxy(language: string, service: string): Promise<string> {
   writeFileSync(config, text);
   const [command = '', ...args] = configure(config, { folder, file, port, service });
   const env = { ...process.env, HOME: folder };
-  startChild(command, args, { stdio: ['ignore', 'ignore', 'ignore'], env });
+  const proxy = startChild(command, args, { stdio: ['ignore', 'ignore', 'ignore'], env });
+  // So that it ends its own children, too.
+  closeAfterTest(() => endProcess(proxy, 'SIGTERM'));
   const url = `http://127.0.0.1:${port}/`;
   const responds = async () => (await get(url)).status === 200;
   if (!(await until(responds, PATIENCE_MS))) throw new Error(`${language} did not start`);
