@@ -34,7 +34,8 @@ export function tableOfRatios(results: readonly Result[]): string {
   const peers = results[0]?.peers.map(({ peer }) => peer) ?? [];
   const base = peers.find(({ name }) => name === 'other') ?? peers[0];
   const others = peers.filter((peer) => peer !== base);
-  const rows = results.map((one) => {
+  const measured = results.filter((one) => roundsOf(one, base?.name).length > 0);
+  const rows = measured.map((one) => {
     const rounds = roundsOf(one, base?.name);
     const ratios = others.map(({ name }) => ratioOf(rounds, roundsOf(one, name), 'cpuUs'));
     return [titleOf(one), medianOf(rounds, 'cpuUs', 0), ...ratios];
