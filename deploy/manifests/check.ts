@@ -171,6 +171,14 @@ check('helm: a pod whose store is its own ends before the next one starts', () =
   match(JSON.stringify(deployment), /"strategy":\{"type":"Recreate"\}/);
 });
 
+check('helm: an audience of digits needs quotes, because Helm rounds a number', () => {
+  match(
+    rejectionOf([required], '--set-json', 'settings.JWT_AUDIENCE=312345678901234567'),
+    /JWT_AUDIENCE': got number, want string/,
+  );
+  equal(rejectionOf([required], '--set-json', 'settings.JWT_AUDIENCE="312345678901234567"'), '');
+});
+
 check('helm: the policy and the settings arrive as they are written', () => {
   const { policy, settings } = z
     .object({
