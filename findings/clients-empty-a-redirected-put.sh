@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What clients make of a PUT, DELETE or POST whose response redirects them, such as to the path without a slash at its end. After 301 and 302,
-# `curl -L -X PUT -d …` sends the PUT again without its body, and got does so if the new address is on another host or port. So a server may
+# `curl -L -X PUT -d …` sends the PUT again without its body, and got does so if the new address is on another port. So a server may
 # replace the content by nothing. superagent makes a GET of such a PUT and DELETE, and needle of each method and status, also after 307 and
 # 308, which do not allow that (RFC 9110, section 15.4). The program gets 200 in all cases, and takes its write for done.
 #
