@@ -236,6 +236,15 @@ function queryOf(fields: string): string {
   return `query ${variables && `(${variables})`} ${fields} ${fields.includes('...Shared') ? fragment : ''}`;
 }
 
+/** Whether the gateway executes a document. Random ones may have more directives than it permits. */
+function isWithinLimits(query: string): boolean {
+  try {
+    return Boolean(newDocuments().find({ query }));
+  } catch {
+    return false;
+  }
+}
+
 test('any query has the same response as from Apollo alone, compiled or interpreted', async () => {
   const compared = { conditional: 0, plain: 0 };
   const queries = fc.record({
@@ -244,6 +253,7 @@ test('any query has the same response as from Apollo alone, compiled or interpre
     token: fc.option(fc.constant('token')),
   });
   const property = fc.asyncProperty(queries, async (request) => {
+    fc.pre(isWithinLimits(request.query));
     const expected = await executeAlone(request);
     expect(await interpret(request)).toEqual(expected);
     expect(await executeCompiled(request)).toEqual(expected);
