@@ -1,16 +1,6 @@
 import autocannon from 'autocannon';
-import { quantile } from './table.ts';
-import { rotationOf } from './workloads.ts';
-
-/** A job for the load process: a number of requests, all of which are awaited. */
-export type Job = {
-  workload: string;
-  origin: string;
-  /** The tokens of the callers. */
-  tokens: readonly string[];
-  connections: number;
-  requests: number;
-};
+import { quantile } from './quantile.ts';
+import { type Job, rotationOf } from './workloads.ts';
 
 export type Load = {
   /** Responses with data. */

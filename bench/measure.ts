@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { residentMb } from '../stress/process.ts';
 import { type Child, cpuSeconds, reply, send } from './children.ts';
-import type { Job, Load } from './load.ts';
+import type { Load } from './load.ts';
 import { countsOf, type Running, type Service } from './peers.ts';
-import { requestOf, type Workload } from './workloads.ts';
+import { type Job, requestOf, type Workload } from './workloads.ts';
 
 /** The figures of one peer in one round. Requests that were rejected count only in `rejected`, their share. */
 export type Round = {

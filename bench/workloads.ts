@@ -1,5 +1,3 @@
-import type { Job } from './load.ts';
-
 /** A GraphQL operation that is sent to every peer, and how. */
 export type Workload = {
   readonly name: string;
@@ -17,6 +15,16 @@ export type Workload = {
   readonly query: string;
   /** The variables of the n-th request of a rotation. */
   readonly variables: (n: number) => Record<string, string>;
+};
+
+/** A job for the load process: a number of requests, all of which are awaited. */
+export type Job = {
+  workload: string;
+  origin: string;
+  /** The tokens of the callers. */
+  tokens: readonly string[];
+  connections: number;
+  requests: number;
 };
 
 /** A POST of `/graphql`. */
