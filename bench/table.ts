@@ -1,6 +1,5 @@
 import type { Result } from './compare.ts';
 import type { Round } from './measure.ts';
-import { quantile } from './quantile.ts';
 
 const allColumns = [
   { title: 'rejected', of: 'rejected', digits: 3 },
@@ -83,6 +82,17 @@ function ratioOf(base: readonly Round[], rounds: readonly Round[], of: keyof Rou
 
 export function median(values: readonly number[]): number {
   return quantile(values)(0.5);
+}
+
+/** The quantiles of some values, interpolated between the two nearest. */
+function quantile(values: readonly number[]): (share: number) => number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (share) => {
+    const position = (sorted.length - 1) * share;
+    const lower = sorted[Math.floor(position)] ?? Number.NaN;
+    const upper = sorted[Math.ceil(position)] ?? Number.NaN;
+    return lower + (upper - lower) * (position % 1);
+  };
 }
 
 /** Rows as a Markdown table with aligned columns. */
