@@ -71,10 +71,11 @@ function expectDeclared(type: WireType, value: unknown): void {
 function readQuery(query: unknown, declared: WireType): Values {
   const values = Object.fromEntries(
     Object.entries(Object(query)).map(([name, text]) => {
-      const { type } = declared.properties?.[name] ?? declared.additionalProperties ?? {};
-      const isBoolean = type === 'boolean' && (text === 'true' || text === 'false');
-      const isInteger = type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(text));
-      return [name, isBoolean || isInteger ? JSON.parse(String(text)) : text];
+      const { type, exact } = declared.properties?.[name] ?? declared.additionalProperties ?? {};
+      const types = exact ? ['integer'] : [type].flat();
+      const isBoolean = types.includes('boolean') && (text === 'true' || text === 'false');
+      const isInteger = types.includes('integer') && /^(0|-?[1-9]\d*)$/.test(String(text));
+      return [name, isBoolean || isInteger ? parseBody(Buffer.from(String(text))) : text];
     }),
   );
   expectDeclared(declared, values);

@@ -7,11 +7,14 @@ export const readFields =
 export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
 
 /** The arguments of `workflowAction` besides `action`, with a value for each parameter of the action. */
-const furtherArguments: Readonly<Record<string, string>> = {};
+export const furtherArguments: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {};
 
-/** The arguments of `workflowAction` for an action. */
-export const actionArguments = (action: string) =>
-  `action: ${action} ${furtherArguments[action] ?? ''}`.trim();
+/** The arguments of `workflowAction` for an action, and perhaps others. */
+export function actionArguments(action: string, others = {}): string {
+  const values = Object.entries({ ...furtherArguments[action], ...others });
+  const further = values.map(([name, value]) => ` ${name}: ${JSON.stringify(value)}`);
+  return `action: ${action}${further.join('')}`;
+}
 
 /** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
 export const anyWrite = (selection = '__typename') =>

@@ -8,6 +8,7 @@ import { ledger } from '../../src/resolvers/ledger.ts';
 import * as attack from '../../stress/attack-documents.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
+import { furtherArguments } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { budgetsSdl, tripsSdl } from '../federation/composition.ts';
 import { blocksOf, curlCommands, operationsOf } from './samples.ts';
@@ -96,7 +97,8 @@ test.each(others)('the operation of $where succeeds', async ({ text }) => {
 
 test.each(ofActions)('the operation of $where succeeds with each action', async ({ text }) => {
   for (const action of Object.keys(WorkflowAction)) {
-    const { status, errors } = await gateway.graphql(text, { action });
+    const variables = { action, ...furtherArguments[action] };
+    const { status, errors } = await gateway.graphql(text, variables);
     expect([action, status, errors]).toEqual([action, 200, undefined]);
   }
 });

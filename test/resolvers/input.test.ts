@@ -1,9 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
 import { ledger } from '../../src/resolvers/ledger.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
-import { actionArguments, anyWrite, writes } from '../../testkit/graphql-operation.ts';
+import {
+  actionArguments,
+  anyWrite,
+  furtherArguments,
+  writes,
+} from '../../testkit/graphql-operation.ts';
 import { json, type Received, startService } from '../../testkit/service.ts';
 import { schema } from '../support/schema.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -381,4 +387,24 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
   expect(errors).toMatchObject([{ path: ['other'], message, extensions }]);
   expect(service.received.map(({ path }) => path)).toEqual(['/restartWorkflow2']);
+});
+
+test('an argument that belongs to other workflow actions is a fault, and nothing is sent', async () => {
+  const { service, gateway } = start();
+  const all = Object.assign({}, ...Object.values(furtherArguments));
+  for (const action of Object.values(WorkflowAction)) {
+    for (const name of Object.keys(all)) {
+      if (name in (furtherArguments[action] ?? {})) continue;
+      const ofOther = actionArguments(action, { [name]: all[name] });
+      const { errors } = await gateway.graphql(
+        `mutation { workflowAction(${ofOther}) { __typename } }`,
+      );
+      const faults = [{ path: [name] }];
+      expect([ofOther, errors]).toMatchObject([
+        ofOther,
+        [{ extensions: { code: 'BAD_USER_INPUT', faults } }],
+      ]);
+    }
+  }
+  expect(service.received).toEqual([]);
 });
