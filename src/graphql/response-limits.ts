@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
-import { bytesOf as memoryOf, SHORT_TEXT, shortForm } from '../lib/short-text.ts';
+import { bytesOf, SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { selectionOf } from './selection-cost.ts';
 
@@ -142,17 +142,17 @@ export class ResponseLimits {
       (count, { length }) => count + length * itemFields,
       fields,
     );
-    const bytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
+    const jsonBytesOf = (fitting: unknown) => Buffer.byteLength(JSON.stringify(fitting)) * fields;
     const cut = () => {
       let fitting: unknown = outcome;
       for (const maxLength of OUTCOME_TEXTS) {
         if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
-        if (this.#tryHold(bytesOf(fitting), items)) break;
+        if (this.#tryHold(jsonBytesOf(fitting), items)) break;
       }
       return fitting;
     };
     // A long outcome is not encoded before its turn.
-    const turn = memoryOf(outcome) > SHORT_RESPONSE ? this.#scope.turn() : undefined;
+    const turn = bytesOf(outcome) > SHORT_RESPONSE ? this.#scope.turn() : undefined;
     return turn?.then(cut) ?? cut();
   }
 
