@@ -2,8 +2,7 @@ import { shorten } from '../lib/short-text.ts';
 
 /*
  * The errors of the gateway. Every error in a response has a message, a `code`, the `requestId` and `retryable`. It reveals
- * nothing else: no URL, no stack, no body of the service. `entryOf` makes the entry
- * of every error in a response.
+ * nothing else: no URL, no stack, no body of the service. `entryOf` makes the entry of every error in a response.
  */
 
 /** Why a token is rejected, for the log and a metric. The client learns only that it is rejected. */
@@ -114,7 +113,10 @@ export class GatewayError extends PublicError {
   }
 }
 
-/** The error for a request whose token is missing, rejected, or cannot be verified now. The client learns only which of the three it is. */
+/**
+ * The error for a request whose token is missing, rejected, or cannot be verified now. The client learns only which of the three
+ * it is.
+ */
 export function tokenRejected(rejection: Rejection): GatewayError {
   const { reason } = rejection;
   if (reason === 'keys_unavailable') {
@@ -164,7 +166,10 @@ const httpErrors: Record<number, readonly [code: GatewayCode, message: string]> 
 
 const internalError = new GatewayError('INTERNAL_SERVER_ERROR', 'Internal server error');
 
-/** The error for a request that is rejected for reasons of HTTP. Any other status than those above is that of a bug, and is masked. */
+/**
+ * The error for a request that is rejected for reasons of HTTP. A status that is not in the table above is that of a bug, whose
+ * message the client does not learn.
+ */
 export function httpError(status = 500, message?: string): GatewayError {
   const known = httpErrors[status];
   return known ? new GatewayError(known[0], message ?? known[1], { status }) : internalError;

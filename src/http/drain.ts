@@ -10,7 +10,10 @@ import type { ClientConnections } from './client-connections.ts';
  * 8 s. HAProxy takes up to 6 s to notice a shutdown if its health check has the default settings.
  */
 const MAX_DELAYS = 4;
-/** How often clients are disconnected that keep the process from ending, in milliseconds. The rest of a short body arrives within it. */
+/**
+ * How often clients that take too long are disconnected while the server closes, in milliseconds. In this time, the rest of a short
+ * body arrives.
+ */
 const OVERDUE_MS = 5000;
 
 /** The longest time from the signal until the port closes, in milliseconds. */

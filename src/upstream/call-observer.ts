@@ -90,9 +90,10 @@ export class CallObserver {
   }
 
   /**
-   * Logs that a write is about to be sent, with the identifiers in it, and calls `onSend` of its trail. If the process dies, the log then
-   * shows which writes were in flight. The line is written at the end of this iteration of the event loop, together with those of
-   * all writes in it. An exchange that begins afterwards sends its request after that, because Node runs immediates in order.
+   * Logs that a write is about to be sent, with the identifiers in it, and calls `onSend` of its trail. If the process dies, the
+   * log then shows which writes were in flight. The line is written at the end of this iteration of the event loop, together with
+   * those of all other writes. An exchange that begins after this call sends its request later than that, because Node runs
+   * immediates in their order.
    */
   sending(request: WriteRequest, { requestId, caller }: RequestScope): void {
     const log = this.#log;

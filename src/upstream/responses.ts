@@ -152,7 +152,10 @@ export function isList(result: unknown): result is ListResponse<object> {
   return status === 0 && Array.isArray(list);
 }
 
-/** The memory that an item of a list takes besides its texts, in bytes: its record, its entity, and its places in orders and the index of references. */
+/**
+ * The memory that an item of a list takes besides its texts, in bytes: its record, its entity, and its places in orders and in the
+ * index of references.
+ */
 const ITEM_BYTES = 200;
 
 /**

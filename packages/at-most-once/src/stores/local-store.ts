@@ -18,7 +18,10 @@ const SWEEP_ROWS = 20;
 /** What a key takes besides its text: in memory, or in a file with its index and free space in the pages. */
 const ROW_BYTES = 512;
 
-/** What the row of a key takes, whose share it is, and when it changed, in milliseconds. The caller of the store's own entry is an empty text. */
+/**
+ * What the row of a key takes, whose share it is, and when it changed, in milliseconds. The caller of the store's own entry is an
+ * empty text.
+ */
 export type Size = { key: string; caller: string; bytes: number; changedAt: number };
 
 export type Row = Entry & Size;
@@ -75,7 +78,10 @@ export type LocalStoreOptions = {
   clock?: () => number;
 };
 
-/** Keeps keys in a table that this process alone uses: in memory, if none is given. One caller can hold at most three quarters of the room. */
+/**
+ * Keeps keys in a table that this process alone uses: in memory, if none is given. One caller can hold at most three quarters of
+ * the room.
+ */
 export class LocalStore implements IdempotencyStore {
   readonly exclusiveSince: number;
   readonly #id = crypto.randomUUID();
