@@ -301,6 +301,12 @@ const logged = new Set(
   ),
 );
 
+test('the page of an audit searches for messages that the gateway logs', () => {
+  const [, pattern = ''] = /"msg":"(.+?)"/.exec(text('how-to/audit.md')) ?? [];
+  const found = [...logged].filter((message) => new RegExp(`^${pattern}$`).test(message));
+  expect(found.sort()).toEqual(['audit lines dropped', 'log lines dropped']);
+});
+
 test('the table of log lines has every message that the gateway logs, and no other', () => {
   expect(logged.size).toBeGreaterThan(20);
   const documented = logMessages();

@@ -81,6 +81,7 @@ const overLimit: Record<string, string[]> = {
   selections: [
     // Fragments that double at each level.
     `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
+    `{ ...F0 } ${fragments(11, (n) => `...F${n + 1} ...F${n + 1}`)}`,
     `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ...F${n + 1}`)}`,
     `{ ...F0 } ${fragments(90, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)} fragment F90 on Query { a }`,
     `{ ...F0 } ${fragments(12, (n) => `a${n} { ...F${n + 1} } b${n} { ...F${n + 1} }`)} fragment F12 on Query { a }`,

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
 import { createLoaders } from '../../src/graphql/loaders.ts';
-import { ResponseLimits } from '../../src/graphql/response-limits.ts';
+import { MAX_REFERENCES, ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { selectionCosts } from '../../src/graphql/selection-cost.ts';
 import { readGlCodes } from '../../src/resolvers/gl-codes.ts';
 import { reply, startService } from '../../testkit/service.ts';
@@ -157,6 +157,21 @@ test.each([
   expect(await admit({})).toBe('{"s":null}');
   const vendors = Array(50_000).fill({});
   await expect(admit({ vendors })).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
+});
+
+test('the fields of references are counted', async () => {
+  const admit = (fields: number) =>
+    execute(aliases(fields, 'message'), async (info) => {
+      const limits = limitsOf(createMemory());
+      limits.start('compiled');
+      limits.admitReferences(MAX_REFERENCES, info);
+      await limits.admitResult(Array(MAX_REFERENCES).fill({}), info);
+    });
+  expect(await admit(100)).toBe('{"s":null}');
+  await expect(admit(101)).rejects.toMatchObject({
+    code: 'OPERATION_LIMIT_EXCEEDED',
+    message: expect.stringContaining('500000'),
+  });
 });
 
 test('a schema in which the items of a list have lists is rejected', () => {
