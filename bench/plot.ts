@@ -1,6 +1,6 @@
 import * as echarts from 'echarts';
 import type { Result } from './compare.ts';
-import { median, roundsOf, titleOf } from './table.ts';
+import { labelOf, median, roundsOf } from './table.ts';
 
 const colors: Record<string, string> = {
   apollo: '#8a8f98',
@@ -27,7 +27,7 @@ export function plotOf(results: readonly Result[]): string {
     grid: { left: 60, right: 12, top: 44, bottom: 60 },
     xAxis: {
       type: 'category',
-      data: shown.map((one) => titleOf(one).split('; ').slice(0, 2).join('\n')),
+      data: shown.map((one) => labelOf(one, '\n')),
       axisLabel: { interval: 0, width: 120, overflow: 'break' },
     },
     yAxis: { type: 'value', name: 'CPU µs per request', nameLocation: 'middle', nameGap: 44 },

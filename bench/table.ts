@@ -58,8 +58,9 @@ export function tableOfPairs(first: Result, second: Result): string {
   return `\n### ${first.workload.title} → ${second.workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
-export const titleOf = ({ workload: { title, callers }, service }: Result) =>
-  `${title}; callers: ${callers.toLocaleString('en')}; service: ${service.title}`;
+export const labelOf = ({ workload: { title, callers } }: Result, separator: string) =>
+  `${title}${separator}callers: ${callers.toLocaleString('en')}`;
+const titleOf = (result: Result) => `${labelOf(result, '; ')}; service: ${result.service.title}`;
 
 /** The rounds of a peer. */
 export function roundsOf({ peers }: Result, name: string | undefined): readonly Round[] {
