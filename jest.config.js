@@ -8,7 +8,7 @@ const native = `${support}/native-module.js`;
 const memory = '/dev/shm';
 if (existsSync(memory) && hasRoom(statfsSync(memory))) process.env.TMPDIR ??= memory;
 
-/** Whether a file system has 1 GiB free. In a container, this one may have only 64 MiB in all. */
+/** Whether a file system has 1 GiB free. In a container, the whole of /dev/shm may be 64 MiB. */
 function hasRoom({ bavail, bsize }) {
   return bavail * bsize > 2 ** 30;
 }

@@ -23,12 +23,13 @@ const serviceKinds: readonly ServiceKind[] = [
 
 const read = workloadNamed('codes-20-different');
 const write = workloadNamed('workflow-action');
-/** The connections of a crowd, and the most callers. */
+/** The number of connections of a crowd. */
 const CROWD = 1000;
+/** The largest number of callers. */
 const MOST = 2000;
 
 const pace: Pace = { starts: 3, rounds: 5, warmUp: 30, lead: 1, round: 1.5 };
-/** What `--quick` measures. */
+/** The pace of a suite with `--quick`. */
 export const quick = (pace: Pace): Pace => ({ ...pace, starts: 1, rounds: 3, warmUp: 3, lead: 1 });
 
 /** Each workload has processes of its own, because lists of one would change the heap in which others are measured. */

@@ -88,7 +88,7 @@ const packages = 'base-files libc6 libgcc-s1 libstdc++6 dash coreutils util-linu
 /** Creates a stand-in for the base image from this machine: these packages, Node, npm, and the user `node`. */
 function createBaseRoot(folder: string): string {
   const base = join(folder, 'base');
-  // To which /lib64 links.
+  // The link /lib64 leads to this folder.
   mkdirSync(join(base, 'usr/lib64'), { recursive: true });
   const pack = 'grep ^/ | tar --create --no-recursion --ignore-failed-read --files-from=-';
   run('sh', ['-c', `dpkg --listfiles ${packages} | ${pack} | tar --extract --directory=${base}`]);

@@ -24,7 +24,7 @@ import { check } from './claim.ts';
 const PATIENCE_MS = 30_000;
 /** The timeout of each proxy in this check, which replaces the 15 s of the page. */
 const PROXY_TIMEOUT_S = 6;
-/** How long the service takes for a slow response: long enough for Traffic Server to add an `Age`, which means a cache. */
+/** How long the service takes for a slow response. After this time, Traffic Server adds `Age`, as if it came from a cache. */
 const SLOW_MS = 2000;
 /** How long the stand-in for the service is silent: proxies repeat when their timeout has passed. */
 const SILENCE_MS = 12_000;
@@ -119,7 +119,7 @@ async function startProxy(language: string, service: string): Promise<string> {
   const [command = '', ...args] = configure(config, { folder, file, port, service });
   const env = { ...process.env, HOME: folder };
   const proxy = startChild(command, args, { stdio: ['ignore', 'ignore', 'ignore'], env });
-  // So that it ends its own children, too.
+  // SIGTERM lets the proxy end its own children.
   closeAfterTest(() => endProcess(proxy, 'SIGTERM'));
   const url = `http://127.0.0.1:${port}/`;
   const responds = async () => (await get(url)).status === 200;

@@ -26,7 +26,7 @@ Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-
 /** What a check prints, and whether it has found no difference. */
 type Report = { readonly text: string; readonly isFine: boolean };
 
-/** Sends the read that probes the service, once, by default with its query, and compares the response with its declaration. */
+/** Sends the probe of the service once, by default with its own query, and compares the response with what is declared. */
 export async function checkResponse(url: string, token: string, query?: string): Promise<Report> {
   const { operation, search } = ledger.probe;
   const { effect, method, name, response }: Operation = operation;

@@ -6,9 +6,9 @@ import { createLog, LogOutput } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 
 /*
- * What ledger-gateway does for every request and call besides GraphQL, and the peers `stack` and `mercurius` do, too: they
- * verify tokens and cache that, write the same log lines and metrics, flush the log before a write, have a deadline, send the same
- * headers, and let connections rest (connections.ts). Tokens, log and metrics are parts of the gateway itself.
+ * What ledger-gateway does for every request and call besides GraphQL. The peers `stack` and `mercurius` do the same: they verify
+ * tokens, write log lines and metrics, flush the log before a write, have a deadline, send the same headers, and let connections
+ * rest (connections.ts). For tokens, log and metrics they call the code of the gateway.
  */
 const TIMEOUT_MS = 10_000;
 
@@ -61,7 +61,7 @@ export async function call(
     if (isWrite) {
       log.info({ requestId, operation, caller }, 'sent');
       output.flush();
-      await setImmediate(); // The line is written then.
+      await setImmediate(); // The line is written before this resolves.
     }
     const headers = { authorization: `Bearer ${scope.token}`, 'x-request-id': requestId };
     const reply = await send({ path, headers, signal: controller.signal });

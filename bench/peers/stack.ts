@@ -15,17 +15,16 @@ import type { Transport } from './duties.ts';
 import { type GlCodeInfoSS, type ServiceStatus, typeDefs } from './schema.ts';
 
 /**
- * The stack of ledger-gateway, without what makes it one: Fastify, Apollo Server's HTTP pipeline with cached and compiled
- * documents, and got with undici as its transport. It verifies tokens, writes the same log lines and metrics, has a deadline,
- * and lets connections rest. It has no fair shares, limits, retries, idempotency keys, or
- * checks of responses.
+ * A bare server of the same stack as ledger-gateway: Fastify, Apollo Server's HTTP pipeline with cached and compiled documents,
+ * and got with undici as its transport. It verifies tokens, writes the same log lines and metrics, has a deadline, and lets
+ * connections rest. It has no fair shares, limits, retries, idempotency keys, or checks of responses.
  */
 const { UPSTREAM_BASE_URL = '' } = process.env;
 const baseUrl = new URL(UPSTREAM_BASE_URL);
 
 type Context = Fields & { operation: Plan };
 
-/** The headers of all requests, by got. undici sends them. */
+/** got composes the headers of all requests, and undici sends them. */
 const defined = defineRequest(baseUrl, 'GET');
 const send = createConnections(baseUrl);
 const sendByGot: Transport = ({ headers, ...exchange }) =>

@@ -32,7 +32,7 @@ import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { createMetrics } from '../support/metrics.ts';
 import { startStack } from '../support/stack.ts';
 
-/** Makes the file be looked for every 20 ms. */
+/** The gateway looks for the file every 20 ms, and not every second. */
 beforeEach(() => speedUp('setInterval', 1000, 20));
 
 const pathOf = async () => join(await temporaryFolder(), 'audit.log');

@@ -33,7 +33,7 @@ function tableOf(markdown: string, head: string): string[] {
   return filesOf(links.filter((path) => path.startsWith('src/')));
 }
 
-/** The other page has most files on the path of a request. */
+/** The files on the path of a request. life-of-a-write.md has most of them. */
 const mainPath = [...tableOf(text, '| Step |'), ...tableOf(inGateway, '| File |')];
 const behind = tableOf(text, '| Files |');
 

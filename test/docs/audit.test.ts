@@ -11,7 +11,7 @@ import { json, reply, success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
 
-/* The page of an audit asks the record questions with jq. */
+/* Runs the commands of docs/how-to/audit.md, which answer questions from the record with jq. */
 const page = readFileSync(new URL('../../docs/how-to/audit.md', import.meta.url), 'utf8');
 const commands = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, command = '']) => command);
 const [

@@ -8,7 +8,7 @@ const pages = readdirSync(folder)
   .sort();
 const numberOf = (page: string) => Number(page.split('-')[0]);
 const list = readFileSync(`${folder}README.md`, 'utf8');
-/** The numbers of decisions that a later one has replaced. The test of links has their successors. */
+/** The numbers of decisions that a later one has replaced. The test of links checks that their successors exist. */
 const replaced = [...list.matchAll(/^- (\d+), .+, by \[\d+\]\(.+\)$/gm)].map(([, number]) =>
   Number(number),
 );

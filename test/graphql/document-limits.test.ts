@@ -116,7 +116,7 @@ const invalid: Record<string, string[]> = {
   GRAPHQL_VALIDATION_FAILED: [
     '{ nothing }',
     '{ ...A }',
-    // An execution, too, expands a fragment once in a selection set.
+    // The fields of a fragment are compared once in a selection set, because an execution also expands it only once.
     `{ ${'...A '.repeat(60)} } fragment A on Query { a }`,
     `{ __typename ${'@include(if: true) '.repeat(50)} }`,
     project('9'.repeat(100_000)),

@@ -236,7 +236,7 @@ function queryOf(fields: string): string {
   return `query ${variables && `(${variables})`} ${fields} ${fields.includes('...Shared') ? fragment : ''}`;
 }
 
-/** Whether the gateway executes a document. Random ones may have more directives than it permits. */
+/** Whether a document is within the limits of the gateway. A random one may have too many directives. */
 function isWithinLimits(query: string): boolean {
   try {
     return Boolean(newDocuments().find({ query }));

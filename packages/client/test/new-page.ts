@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 
-/** What a page is that was just loaded: it has modules of its own. */
+/** A page that was just loaded. It has modules of its own. */
 export type NewPage = {
   readonly url: string;
   readonly token: string;
@@ -16,7 +16,7 @@ export type NewPage = {
   readonly resume?: { readonly intent: string; readonly init: RequestInit };
 };
 
-/** The storage and the clock of what runs, which includes the timers of a page that was left. */
+/** The storage and the clock of the page whose code runs. The timers of an earlier page keep those of that page. */
 const pages = new AsyncLocalStorage<{ storage: object | undefined; aheadMs: number }>();
 const { now } = Date;
 Date.now = () => now() + (pages.getStore()?.aheadMs ?? 0);
@@ -28,7 +28,7 @@ Object.defineProperty(globalThis, 'sessionStorage', {
   },
 });
 
-// A module that is loaded with a query gets its imports with the same query, so they are loaded anew, too.
+// The imports of a module get the query of its URL. So each page, which has a query of its own, loads all modules anew.
 registerHooks({
   resolve(specifier, context, next) {
     const resolved = next(specifier, context);

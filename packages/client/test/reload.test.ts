@@ -20,7 +20,7 @@ import {
 
 const token = tokenOf('ada');
 
-/** Loads pages one after the other. A page that fails ends it. */
+/** The worker that loads all pages, one after the other. It ends if a page fails, and the next page starts another one. */
 let worker: Worker | undefined;
 afterAll(() => worker?.terminate());
 
