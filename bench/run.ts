@@ -65,11 +65,12 @@ async function run(suite: Suite): Promise<void> {
     .filter(({ name }) => names?.includes(name) ?? true)
     .flatMap((peer) => (peer.isOurs ? withOther(peer) : [peer]));
   if (compared.length === 0) throw new Error(`Known peers: ${suite.peers.map(({ name }) => name)}`);
+  const services = options.services?.split(',');
+  const groups = suite.groups.filter(({ service }) => services?.includes(service.name) ?? true);
+  if (groups.length === 0) return;
   print(`${sentenceOf(pace)} In parentheses: the quartiles of the rounds' ratios.`);
   const results = [];
-  const services = options.services?.split(',');
-  for (const group of suite.groups) {
-    if (services?.includes(group.service.name) === false) continue;
+  for (const group of groups) {
     const found = await compare(group, compared, credentials, pace);
     for (const result of found) print(tableOf(result));
     results.push(...found);
