@@ -31,57 +31,23 @@
 #| h3 2.0.8, proxyRequest()      no body   no body   no body
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/start-proxy.sh"
+. "$(dirname "$0")/start-npm-proxies.sh"
 
 need npm:npm curl:curl nginx:nginx-light varnishd:varnish haproxy:haproxy squid:squid apache2:apache2 lighttpd:lighttpd \
   traffic_server:trafficserver caddy:caddy
 print_versions nginx-light varnish haproxy squid apache2 lighttpd trafficserver caddy
 install_from_npm fastify@5.12.8 @fastify/http-proxy@11.6.3 hono@4.13.19 @hono/node-server@2.1.9 h3@2.0.8 http-proxy-middleware@4.2.2
 
-# The server, whose response is what it got, and in front of it the proxies of npm. Prints the names and addresses.
-cat > "$folder/proxies.js" <<'END'
-import { once } from 'node:events';
-import http from 'node:http';
-import fastifyProxy from '@fastify/http-proxy';
-import { getRequestListener } from '@hono/node-server';
-import Fastify from 'fastify';
-import { H3, proxyRequest, toNodeHandler } from 'h3';
-import { Hono } from 'hono';
-import { proxy } from 'hono/proxy';
-import { createProxyMiddleware } from 'http-proxy-middleware';
-
-async function start(name, server) {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = `127.0.0.1:${server.address().port}`;
-  console.log(`${name} ${address}`);
-  return `http://${address}`;
-}
-
-const target = await start(
-  'server',
-  http.createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    response.setHeader('cache-control', 'public, max-age=60');
-    response.end(body || 'no body');
-  }),
-);
-const fastify = Fastify();
-fastify.register(fastifyProxy, { upstream: target });
-await fastify.ready();
-await start('fastify', fastify.server);
-const hono = new Hono().all('*', ({ req }) => proxy(target + req.path, req.raw));
-hono.onError((_, context) => context.text('no', 500));
-await start('hono', http.createServer(getRequestListener(hono.fetch)));
-const h3 = new H3({ silent: true }).all('/**', (event) => proxyRequest(event, target + event.url.pathname));
-await start('h3', http.createServer(toNodeHandler(h3)));
-await start('middleware', http.createServer(createProxyMiddleware({ target, logger: { info() {}, warn() {}, error() {} } })));
+# The response of the server is the body that it got.
+cat > "$folder/server.js" <<'END'
+export default async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  response.setHeader('cache-control', 'public, max-age=60');
+  response.end(body || 'no body');
+};
 END
-"$node" "$folder/proxies.js" > "$folder/addresses" 2> /dev/null &
-pids+=($!)
-wait_for grep -q middleware "$folder/addresses"
-address_of() { sed -n "s/^$1 //p" "$folder/addresses"; }
-server=$(address_of server)
+start_npm_proxies
 
 # `try PATH BODY [OPTIONS OF CURL]`: the body of the response, or its status.
 try() {

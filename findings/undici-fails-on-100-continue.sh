@@ -24,51 +24,22 @@
 #| HAProxy                          200            200
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/start-proxy.sh"
+. "$(dirname "$0")/start-npm-proxies.sh"
 
 need npm:npm curl:curl haproxy:haproxy varnishd:varnish
 print_versions curl haproxy varnish
 install_from_npm undici@8.12.4 got@16.1.0 axios@1.21.1 fastify@5.12.8 @fastify/http-proxy@11.6.3 hono@4.13.19 @hono/node-server@2.1.9 \
   h3@2.0.8 http-proxy-middleware@4.2.2
 
-# The server, and in front of it the proxies of npm. Prints the names and addresses.
-cat > "$folder/proxies.js" <<'END'
-import { once } from 'node:events';
-import http from 'node:http';
-import fastifyProxy from '@fastify/http-proxy';
-import { getRequestListener } from '@hono/node-server';
-import Fastify from 'fastify';
-import { H3, proxyRequest, toNodeHandler } from 'h3';
-import { Hono } from 'hono';
-import { proxy } from 'hono/proxy';
-import { createProxyMiddleware } from 'http-proxy-middleware';
-
-async function start(name, server) {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = `127.0.0.1:${server.address().port}`;
-  console.log(`${name} ${address}`);
-  return `http://${address}`;
-}
-
-const target = await start(
-  'server',
-  http.createServer(async (request, response) => {
-    for await (const _ of request);
-    if (request.url === '/100') response.writeContinue();
-    response.end('ok');
-  }),
-);
-const fastify = Fastify({ bodyLimit: 2 ** 23 });
-fastify.register(fastifyProxy, { upstream: target });
-await fastify.ready();
-await start('fastify', fastify.server);
-const hono = new Hono().all('*', ({ req }) => proxy(target + req.path, req.raw));
-hono.onError((_, context) => context.text('no', 500));
-await start('hono', http.createServer(getRequestListener(hono.fetch)));
-const h3 = new H3({ silent: true }).all('/**', (event) => proxyRequest(event, target + event.url.pathname));
-await start('h3', http.createServer(toNodeHandler(h3)));
-await start('middleware', http.createServer(createProxyMiddleware({ target, logger: { info() {}, warn() {}, error() {} } })));
+cat > "$folder/server.js" <<'END'
+export default async (request, response) => {
+  for await (const _ of request);
+  if (request.url === '/100') response.writeContinue();
+  response.end('ok');
+};
 END
+start_npm_proxies '{ "bodyLimit": 8388608 }'
+
 cat > "$folder/clients.js" <<'END'
 import http from 'node:http';
 import axios from 'axios';
@@ -98,11 +69,6 @@ process.exit();
 END
 
 head -c 2M /dev/zero > "$folder/file"
-"$node" "$folder/proxies.js" > "$folder/addresses" 2> /dev/null &
-pids+=($!)
-wait_for grep -q middleware "$folder/addresses"
-address_of() { sed -n "s/^$1 //p" "$folder/addresses"; }
-server=$(address_of server)
 
 row() {
   local status=(-s -o /dev/null -w '%{http_code}' --max-time 30)
