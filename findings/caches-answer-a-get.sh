@@ -51,18 +51,12 @@ row() {
 }
 
 measure() {
-  mkdir "$folder/apache-cache"
-  chmod 777 "$folder/apache-cache"
   printf '%-32s %8s %8s %8s %8s %8s %s\n' '' plain public no-store unique 'no token' marks
-  row 'nginx, proxy_cache_valid 200 1m' nginx "proxy_cache_path $folder/nginx-cache keys_zone=one:1m;
-    server { listen \$proxy; location / { proxy_pass http://$server; proxy_cache one; proxy_cache_valid 200 1m; } }"
+  row 'nginx, proxy_cache_valid 200 1m' nginx "$(nginx_cache 'proxy_cache_valid 200 1m;')"
   row 'Traffic Server' trafficserver
   row 'Varnish' varnish
   row 'Squid' squid
-  row 'Apache, mod_cache_disk' apache "LoadModule cache_module /usr/lib/apache2/modules/mod_cache.so
-LoadModule cache_disk_module /usr/lib/apache2/modules/mod_cache_disk.so
-CacheRoot $folder/apache-cache
-CacheEnable disk /"
-  row 'HAProxy, cache' haproxy $'http-request cache-use one\n  http-response cache-store one'
+  row 'Apache, mod_cache_disk' apache "$(apache_cache)"
+  row 'HAProxy, cache' haproxy "$haproxy_cache"
 }
 check

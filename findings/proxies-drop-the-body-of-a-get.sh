@@ -72,23 +72,17 @@ row_of_npm() {
 }
 
 measure() {
-  mkdir "$folder/apache-cache"
-  chmod 777 "$folder/apache-cache"
   printf '%-29s %-9s %-9s %s\n' '' one chunked two
   row 'Varnish' varnish
   row 'Varnish, return (pass)' varnish 'sub vcl_recv { return (pass); }'
   row 'Squid' squid
   row 'lighttpd' lighttpd
   row 'nginx' nginx
-  row 'nginx, proxy_cache' nginx "proxy_cache_path $folder/nginx-cache keys_zone=one:1m;
-    server { listen \$proxy; location / { proxy_pass http://$server; proxy_cache one; } }"
+  row 'nginx, proxy_cache' nginx "$(nginx_cache)"
   row 'HAProxy' haproxy
-  row 'HAProxy, cache' haproxy $'http-request cache-use one\n  http-response cache-store one'
+  row 'HAProxy, cache' haproxy "$haproxy_cache"
   row 'Apache' apache
-  row 'Apache, mod_cache_disk' apache "LoadModule cache_module /usr/lib/apache2/modules/mod_cache.so
-LoadModule cache_disk_module /usr/lib/apache2/modules/mod_cache_disk.so
-CacheRoot $folder/apache-cache
-CacheEnable disk /"
+  row 'Apache, mod_cache_disk' apache "$(apache_cache)"
   row 'Traffic Server' trafficserver
   row 'Caddy' caddy
   row_of_npm 'http-proxy-middleware 4.2.2' middleware

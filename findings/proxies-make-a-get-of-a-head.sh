@@ -61,34 +61,23 @@ row() {
   echo "$(printf '%-45s' "$1")$(try plain)$(try token "${token[@]}")$(try no-store "${token[@]}" -H 'Cache-Control: no-store')" | sed 's/ *$//'
 }
 
-# The lines of nginx with a cache, and further ones.
-nginx_cache() {
-  echo "proxy_cache_path $folder/nginx-cache-$RANDOM keys_zone=one:1m;
-    server { listen \$proxy; location / { proxy_pass http://$server; proxy_cache one; $1 } }"
-}
-
 measure() {
-  mkdir "$folder/apache-cache"
-  chmod 777 "$folder/apache-cache"
   printf '%-45s %-9s %-9s %s\n' '' plain token no-store
   row 'nginx' nginx
-  row 'nginx, proxy_cache' nginx "$(nginx_cache '')"
+  row 'nginx, proxy_cache' nginx "$(nginx_cache)"
   row 'proxy_cache, proxy_no_cache and _bypass' nginx "$(nginx_cache 'proxy_no_cache 1; proxy_cache_bypass 1;')"
   row 'proxy_cache, proxy_cache_convert_head off' nginx \
     "$(nginx_cache 'proxy_cache_convert_head off; proxy_cache_key "$request_method $request_uri";')"
-  row 'proxy_cache, off in the location' nginx "$(nginx_cache 'proxy_cache off;' | sed 's/ proxy_cache one;//; s/server {/proxy_cache one; server {/')"
+  row 'proxy_cache, off in the location' nginx "proxy_cache one; $(nginx_cache | sed 's/proxy_cache one;/proxy_cache off;/')"
   row 'Varnish' varnish
   row 'Varnish, return (hash)' varnish 'sub vcl_recv { return (hash); }'
   row 'Varnish, beresp.uncacheable' varnish 'sub vcl_backend_response { set beresp.uncacheable = true; return (deliver); }'
   row 'Varnish, return (pass)' varnish 'sub vcl_recv { return (pass); }'
   row 'HAProxy' haproxy
-  row 'HAProxy, cache' haproxy $'http-request cache-use one\n  http-response cache-store one'
+  row 'HAProxy, cache' haproxy "$haproxy_cache"
   row 'Squid' squid
   row 'Apache' apache
-  row 'Apache, mod_cache_disk' apache "LoadModule cache_module /usr/lib/apache2/modules/mod_cache.so
-LoadModule cache_disk_module /usr/lib/apache2/modules/mod_cache_disk.so
-CacheRoot $folder/apache-cache
-CacheEnable disk /"
+  row 'Apache, mod_cache_disk' apache "$(apache_cache)"
   row 'lighttpd' lighttpd
   row 'Traffic Server' trafficserver
   row 'Caddy' caddy

@@ -27,6 +27,15 @@ END
   command=(nginx -e "$1/error.log" -c "$1/nginx.conf")
 }
 
+# The lines with which nginx has a cache. The argument has further lines of the location.
+nginx_cache() {
+  echo "proxy_cache_path $(mktemp -d "$folder/cache-XXXXXX") keys_zone=one:1m;
+    server { listen \$proxy; location / { proxy_pass http://$server; proxy_cache one; ${1:-} } }"
+}
+
+# The lines with which HAProxy uses the cache that `configure_haproxy` defines.
+haproxy_cache=$'http-request cache-use one\n  http-response cache-store one'
+
 configure_haproxy() {
   cat > "$1/haproxy.cfg" <<END
 defaults
@@ -44,6 +53,20 @@ cache one
   total-max-size 4
 END
   command=(haproxy -q -db -f "$1/haproxy.cfg")
+}
+
+# The lines with which Apache has a cache.
+apache_cache() {
+  local cache
+  cache=$(mktemp -d "$folder/cache-XXXXXX")
+  # Started by root, Apache writes to it as another user.
+  chmod 777 "$cache"
+  cat <<END
+LoadModule cache_module /usr/lib/apache2/modules/mod_cache.so
+LoadModule cache_disk_module /usr/lib/apache2/modules/mod_cache_disk.so
+CacheRoot $cache
+CacheEnable disk /
+END
 }
 
 configure_apache() {
