@@ -36,7 +36,7 @@ redis-cli -p $redis set stock 5
 sleep 0.2
 END
 
-# Each program gets `PORT OTHER`, where OTHER is the command of the other client.
+# Each program gets `PORT OTHER`, where OTHER is the command of the other client. The programs for several clients get a name before it.
 cat > "$folder/by.js" <<'END'
 import { exec } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -83,22 +83,17 @@ with client.pipeline() as pipeline:
 END
 cat > "$folder/by.php" <<'END'
 <?php
-$redis = new Redis();
-$redis->connect('127.0.0.1', (int) $argv[1]);
+[, $name, $port, $other] = $argv;
+if ($name === 'predis') {
+  require 'Predis/autoload.php';
+  $redis = new Predis\Client(['port' => (int) $port]);
+} else {
+  $redis = new Redis();
+  $redis->connect('127.0.0.1', (int) $port);
+}
 $redis->watch('stock');
 $stock = (int) $redis->get('stock');
-exec($argv[2]);
-$redis->multi();
-$redis->set('stock', $stock - 1);
-echo $redis->exec() ? 'saved' : 'nothing';
-END
-cat > "$folder/by-predis.php" <<'END'
-<?php
-require 'Predis/autoload.php';
-$redis = new Predis\Client(['port' => (int) $argv[1]]);
-$redis->watch('stock');
-$stock = (int) $redis->get('stock');
-exec($argv[2]);
+exec($other);
 $redis->multi();
 $redis->set('stock', $stock - 1);
 echo $redis->exec() ? 'saved' : 'nothing';
@@ -131,8 +126,8 @@ measure() {
   row 'redis 6.3.1' "$node" "$folder/by.js" redis
   row 'redis-rb' /usr/bin/ruby "$folder/by.rb"
   row 'redis-py' /usr/bin/python3 "$folder/by.py"
-  row 'phpredis' php "$folder/by.php"
-  row 'Predis' php "$folder/by-predis.php"
+  row 'phpredis' php "$folder/by.php" phpredis
+  row 'Predis' php "$folder/by.php" predis
   row 'Redis of Perl' perl "$folder/by.pl"
 }
 check
