@@ -70,16 +70,15 @@ import { probe } from './probe.cjs';
 test('Vitest', () => probe('Vitest 5.1.2', () => vi.useFakeTimers(), (ms) => vi.advanceTimersByTimeAsync(ms), () => vi.useRealTimers()));
 END
 
-# In the temporary folder.
 run_all() {
   cd "$folder"
-  "$1" runners.cjs
-  "$1" node_modules/.bin/jest --rootDir . --testMatch '**/jest.test.cjs'
-  "$1" node_modules/.bin/vitest run vitest.spec.mjs
+  "$node" runners.cjs
+  "$node" node_modules/.bin/jest --rootDir . --testMatch '**/jest.test.cjs'
+  "$node" node_modules/.bin/vitest run vitest.spec.mjs
 }
 
 measure() {
-  (run_all "$(realpath "$(command -v "$node")")") > "$folder/output" 2>&1 || cat "$folder/output" >&2
+  (run_all) > "$folder/output" 2>&1 || cat "$folder/output" >&2
   cat "$folder/table"
 }
 check
