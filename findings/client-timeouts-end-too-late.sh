@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What a timeout of two seconds does in HTTP clients. Many of them wait longer than it says, without an error. In ofetch, ky and
-# java.net.http it is over once the headers have arrived: if the body then stops, the client waits as long as the server likes. In ky, this
-# depends on whether `.text()` is called before or after `await`. In axios, Ruby, Perl, Python and others, each byte begins the time
-# anew, so a slow body never ends it. axios with its adapter for `fetch` does end it. The `timeout` of needle is for connecting only.
+# java.net.http, the timeout ends once the headers have arrived. If the body then stops, the client waits as long as the server likes. In
+# ky, this depends on whether `.text()` is called before or after `await`. In axios, Ruby, Perl, Python and others, each byte starts the
+# timeout again, so it does not end a slow body. axios with its adapter for `fetch` does end one. The `timeout` of needle applies to
+# connecting only.
 #
 # How to read the table: "silent": the server sends nothing for five seconds. "stops": it sends the headers and one byte, and the rest
 # five seconds later. "slow": it sends a byte every 0.3 s for five seconds. "ends": the client gives up with an error. "waits": it returns

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What clients make of a PUT, DELETE or POST whose response redirects them, such as to the path without a slash at its end. After 301 and 302,
-# `curl -L -X PUT -d …` sends the PUT again without its body, and got does so if the new address is on another port. So a server may
-# replace the content by nothing. superagent makes a GET of such a PUT and DELETE, and needle of each method and status, also after 307 and
-# 308, which do not allow that (RFC 9110, section 15.4). The program gets 200 in all cases, and takes its write for done.
+# What clients make of a PUT, DELETE or POST if its response is a redirect, for example to the same path without a slash at its end. After
+# 301 and 302, `curl -L -X PUT -d …` sends the PUT again without its body, and got does so if the new address is on another port. So a
+# server may replace the content by nothing. superagent makes a GET of such a PUT and DELETE, and needle of each method and status, also
+# after 307 and 308, which do not allow that (RFC 9110, section 15.4). The program gets 200 in all cases, so it treats its write as done.
 #
-# How to read the table: the method that arrives at the new address, and "empty" if its body is missing. All requests have a body. "other": the
-# new address is on another port. The clients have their defaults. needle follows redirects with `follow_max`, undici with its interceptor,
-# and curl with `-L`, and with `-X` for PUT and DELETE.
+# How to read the table: the method that arrives at the new address, and "empty" if its body is missing. All requests have a body. "other":
+# the new address is on another port. The clients have their defaults. needle follows redirects with `follow_max`, undici with its
+# interceptor, and curl with `-L`, and with `-X` for PUT and DELETE.
 #
 # Seen on 2026-11-29 with Node 24.21.0, the versions of npm in the script, and Debian 12: curl 7.88.1-10+deb12u14.
 #

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# What of the time a test moves, if it replaces the clock with the defaults of its test runner and advances it. No runner replaces all of it.
-# `AbortSignal.timeout` goes on in real time in sinon, Jest and Vitest, so a test of a timeout never sees it. node:test replaces it, but
-# neither `performance.now` nor `process.hrtime`, so each measured duration is zero, and its timers ignore `refresh()`, so that an idle
-# timeout ends a connection that is in use. A timer of the module `node:timers` or `node:timers/promises` is real in some of them.
+# Which clocks and timers a test controls if it replaces them with the defaults of its test runner, and then advances the time. No runner
+# replaces all of them. `AbortSignal.timeout` stays in real time in sinon, Jest and Vitest, so a test of a timeout never sees it. node:test
+# replaces `AbortSignal.timeout`, but neither `performance.now` nor `process.hrtime`, so each measured duration is about zero. Its timers
+# ignore `refresh()`, so that an idle timeout ends a connection that is in use. A timer of the module `node:timers` or
+# `node:timers/promises` is real in some of them.
 #
 # How to read the table: what the clock of the row does after it was advanced by 1.2 seconds. "fake": it has advanced, or the timer of one
 # second has ended. "real": it has not. "refresh()": a timer of one second that was refreshed after 0.6 seconds "waits", or has "ended". In

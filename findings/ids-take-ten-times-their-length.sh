@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # A text of 36 characters takes 56 bytes in V8. One of `crypto.randomUUID()` takes 480, because Node joins it from short pieces, and V8
 # keeps a text that was joined as a tree of its pieces until its characters are read. To use the text as the key of a Map does not read
-# them, and neither does joining it with another text. So a Map of a million recent ids takes 400 MB more than it needs. One look at the
-# text, such as a regular expression, ends that. Packages of ids that join their texts do the same. The manuals do not mention it.
+# them, and neither does joining it with another text. So a Map of a million recent ids takes 400 MB more than it needs. Once something has
+# read the characters, for example a regular expression, the text takes no more than any other one. Packages of ids that join their texts do
+# the same. The manuals do not mention it.
 #
 # How to read the table: how many bytes of the heap one id of 100,000 takes, rounded to 20, besides its place in an array: when it is
 # created, after it was set in a Map and deleted there, and after a regular expression has read it.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What libraries that read large integers of JSON exactly make of other numbers. json-bigint takes each number of more than 15 characters
-# for a large one. So with `useNativeBigInt`, it rejects 0.30000000000000004, which is how JavaScript writes 0.1 + 0.2. With
-# `storeAsString`, it makes a text of it, and without an option a BigNumber, for which `+ 1` appends a 1 to the text. It rejects 1e400,
-# and an object with the key `constructor`.
+# What libraries that read the large integers of a JSON text without rounding make of other numbers. json-bigint treats each number of more
+# than 15 characters as a large integer. So with `useNativeBigInt`, it rejects 0.30000000000000004, which is how JavaScript writes 0.1 +
+# 0.2. With `storeAsString`, it returns that number as a text, and without an option as a BigNumber. In both cases, `+ 1` returns a text
+# with a 1 appended. json-bigint also rejects 1e400, and an object with the key `constructor`.
 #
 # How to read the table: the type of the value that the program gets, or "error". "+ 1": the sum of the value before it and 1. "key":
 # whether it reads `{"constructor":1}`. The last row is JSON.parse with a function that gets the text of each number, without a package.

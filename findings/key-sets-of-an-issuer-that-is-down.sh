@@ -7,7 +7,7 @@
 #
 # How to read the table: how often the key set is fetched, and how many tokens are accepted, of twenty valid ones that arrive one after the
 # other. "down": the issuer answers 503, and has done so from the start. "back": right after that, it answers 200. "later": keys were
-# fetched, and an hour later the issuer answers 503. The hour is one of the clock that the packages read.
+# fetched, and an hour later the issuer answers 503. Only the clock that the packages read advances by an hour.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and the versions in the script.
 #

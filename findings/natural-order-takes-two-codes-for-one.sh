@@ -2,8 +2,8 @@
 # Which texts are equal for functions that compare in natural order ("2" before "10"). `Intl.Collator` with `numeric: true`, natural-orderby
 # and natsort return 0 for the codes `00100` and `100`. natural-orderby, natsort and javascript-natural-sort do so for `1.10` and `1.1`. A
 # program that removes duplicates or searches with such a function loses one of two rows. In Thai, `Intl.Collator` ignores spaces and
-# punctuation by default, so that `4.000` and `4000` are equal. In each language, it takes digits of other scripts for the digits 0 to 9, and ignores
-# invisible characters such as the soft hyphen.
+# punctuation by default, so that `4.000` and `4000` are equal. In each language, it takes digits of other scripts for the digits 0 to 9,
+# and ignores invisible characters such as the soft hyphen.
 #
 # How to read the table: "equal" where the result is 0, and "-" where the function tells the two texts apart.
 #

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A commit of PostgreSQL that waits for a synchronous standby has no limit of time. `statement_timeout` does not end it, and
+# A commit of PostgreSQL that waits for a synchronous standby has no time limit. `statement_timeout` does not end it, and
 # `client_connection_check_interval` does not end the session of a client that has left. So if the clients of a program have a timeout of
-# their own, their sessions stay until all connections are taken, and then nobody but a superuser can connect. A cancel request, as
-# psql sends it for Ctrl-C, ends the wait: the statement then succeeds with a warning, although no standby has the row.
+# their own, their sessions stay until all connections are taken, and then nobody but a superuser can connect. A cancel request, as psql
+# sends it for Ctrl-C, ends the wait: the statement then succeeds with a warning, although no standby has the row.
 #
 # How to read the table: what has become of a statement after two seconds, while `synchronous_standby_names` names a standby that does not
 # exist. "sleep" is `SELECT pg_sleep(60)`, and "insert" an INSERT. "statement_timeout" is 300 ms. "client has left": psql was killed.

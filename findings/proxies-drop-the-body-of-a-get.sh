@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What becomes of a GET with a body, as some APIs for search expect it. Varnish, @fastify/http-proxy, and the proxies of Hono and h3 send it
-# to the server without the body, so the server searches without a condition, and the client gets a 200. Squid and lighttpd reject it.
-# Others forward it, but if they have a cache, they answer the second of two such requests with the result of the first one, although
-# their bodies differ. HTTP gives the body of a GET no meaning (RFC 9110, section 9.3.1).
+# to the server without the body, so the server searches without a condition, and the client gets a 200. lighttpd rejects such a GET, and
+# Squid does unless it is chunked. Others forward it, but if they have a cache, they answer the second of two such requests with the result
+# of the first one, although their bodies differ. HTTP gives the body of a GET no meaning (RFC 9110, section 9.3.1).
 #
-# How to read the table: the body that arrives at the server, or the status if none does. "one": the body of the GET is `one`. "chunked":
-# the same with `Transfer-Encoding: chunked`. "two": the body is `two`, after a GET of the same URL with the body `one`; "one" in this column
-# is the response to the other request. All responses of the server allow caches. The proxies have their defaults, or what the row says.
+# How to read the table: the body that arrives at the server, "no body" if the GET arrives without it, or the status with which the proxy
+# rejects the GET. "one": the body of the GET is `one`. "chunked": the same with `Transfer-Encoding: chunked`. "two": the body is `two`,
+# after a GET of the same URL with the body `one`; "one" in this column is the response to the other request. All responses of the server
+# allow caches. The proxies have their defaults, or what the row says.
 #
 # Seen on 2026-11-29 with Node 24.21.0, the versions of npm in the script, and Debian 12: varnish 7.1.1-2+deb12u1, squid 5.7-2+deb12u6,
 # lighttpd 1.4.69-1, nginx-light 1.22.1-9+deb12u11, haproxy 2.6.12-1+deb12u4, apache2 2.4.71-1~deb12u1, trafficserver 9.2.5+ds-0+deb12u4

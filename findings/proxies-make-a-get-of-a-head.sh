@@ -5,7 +5,8 @@
 # `proxy_cache_convert_head off` and `return (pass)` stop it. The other proxies pass on a HEAD, also with a cache.
 #
 # How to read the table: the method that arrives at the server after a HEAD of the client. "plain": a request of curl. "token": it has
-# `Authorization`. "no-store": it also has `Cache-Control: no-store`. `beresp.uncacheable` and `return (…)` are lines of Varnish.
+# `Authorization`. "no-store": it also has `Cache-Control: no-store`. `beresp.uncacheable` and `return (…)` are lines of the configuration
+# of Varnish.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and Debian 12: nginx-light 1.22.1-9+deb12u11, varnish 7.1.1-2+deb12u1, haproxy 2.6.12-1+deb12u4,
 # squid 5.7-2+deb12u6, apache2 2.4.71-1~deb12u1, lighttpd 1.4.69-1, trafficserver 9.2.5+ds-0+deb12u4 (9.2.9), caddy 2.6.2-5.

@@ -4,9 +4,9 @@
 # says `Age: 10`, and one that took 2.5 seconds says about 4. In HTTP, an `Age` implies that the server was not asked for this request (RFC
 # 9111, section 5.1), so a client that looks for it takes the response for one from a cache. `insert_age_in_response` switches it off.
 #
-# How to read the table: the `Age` of a response that no cache has. "none": the proxy adds none. "about 4" is 3 to 6, depending on when a
-# second begins. "right": the clock of the server is right. "behind": it is ten seconds behind. "slow": it is right, and the response
-# takes 2.5 seconds.
+# How to read the table: the `Age` of a response that comes from the server, not from a cache. "none": the proxy adds none. "about 4" is 3
+# to 6, depending on when a second begins. "right": the clock of the server is right. "behind": it is ten seconds behind. "slow": it is
+# right, and the response takes 2.5 seconds.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and Debian 12: trafficserver 9.2.5+ds-0+deb12u4 (9.2.9), nginx-light 1.22.1-9+deb12u11, haproxy
 # 2.6.12-1+deb12u4, apache2 2.4.71-1~deb12u1, varnish 7.1.1-2+deb12u1, squid 5.7-2+deb12u6, caddy 2.6.2-5, lighttpd 1.4.69-1.

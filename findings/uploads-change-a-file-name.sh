@@ -4,7 +4,7 @@
 # mark in a name as `%22`. Some servers leave it so, and the others also change a name that really has `%22` in it.
 #
 # How to read the table: the name that the program of the server gets. "=": the same. `fetch` of Node sends the file in a form
-# (multipart/form-data). With axios 1.21.1, superagent 10.4.2 and curl 7.88.1, the names were the same.
+# (multipart/form-data). Uploads by axios 1.21.1, superagent 10.4.2 and curl 7.88.1 had the same results.
 #
 # Seen on 2026-11-29 with Node 24.21.0 and the versions in the script.
 #
